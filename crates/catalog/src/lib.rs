@@ -1,1 +1,23 @@
-//! placeholder
+//! Which server answers for which group: merge, priority, conflicts, freshness, OpenAPI index.
+//!
+//! Pure: no I/O, no async runtime. [`Catalog`] is an immutable value, built once for each change and
+//! only read by requests.
+
+mod contribution;
+mod failure;
+mod health;
+mod secret;
+mod server;
+mod service;
+
+pub use contribution::{
+    Contribution, Discovery, DocumentRef, Documents, GroupOffer, OpenApi, Origin, SelectedVersion, Selection,
+    VersionOffer,
+};
+pub use failure::{Cause, Failure};
+pub use health::{Condition, EndpointHealth, HealthReport, Observation, Observer, ServerHealth};
+pub use secret::Secret;
+pub use server::{
+    ClientCertificate, Credentials, Endpoint, IdentityMode, Limits, Role, Roots, Server, ServerName, Trust,
+};
+pub use service::{Body, BodyError, Service, ServiceFuture};

@@ -1,0 +1,1 @@
+//! Opens a connection to an endpoint of a backend, and says why when it cannot.
