@@ -1,0 +1,232 @@
+//! Values read from files, read again when the files change.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use tokio::{
+    sync::{mpsc, watch},
+    task::JoinHandle,
+    time::{Instant, MissedTickBehavior},
+};
+
+use crate::{Error, read_limited};
+
+/// Notifications are missed on some mounts (network, secrets swapped by symlink), so files are also
+/// looked at this often.
+const POLL: Duration = Duration::from_secs(3);
+
+/// A pair of files is rarely written at once; wait this long after the last sign of change.
+const SETTLE: Duration = Duration::from_millis(50);
+
+/// The content of all watched files, in the order in which they were named; read together.
+pub struct Contents(Vec<Vec<u8>>);
+
+impl Contents {
+    /// The content of the file named at this place; empty when no such was named.
+    pub fn get(&self, place: usize) -> &[u8] {
+        self.0.get(place).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// A value made from files. It is made anew whenever their content changes; content that does not
+/// make a value is reported and leaves the last good one in place. Dropping it stops the watching.
+pub struct Reloading<T> {
+    value: watch::Receiver<Arc<T>>,
+    problem: watch::Receiver<Option<String>>,
+    task: JoinHandle<()>,
+}
+
+impl<T: Send + Sync + 'static> Reloading<T> {
+    /// Reads `files` once, makes the first value, and watches from then on. Must be called inside of
+    /// a tokio runtime. `make` runs on it, so it should be quick.
+    ///
+    /// # Errors
+    /// When a file cannot be read now, or `make` refuses the first content.
+    pub fn start(
+        files: Vec<PathBuf>,
+        make: impl Fn(&Contents) -> Result<T, Error> + Send + Sync + 'static,
+    ) -> Result<Self, Error> {
+        Self::start_polling(files, POLL, make)
+    }
+
+    /// As [`Reloading::start`], with another interval of looking.
+    ///
+    /// # Errors
+    /// As [`Reloading::start`].
+    pub fn start_polling(
+        files: Vec<PathBuf>,
+        poll: Duration,
+        make: impl Fn(&Contents) -> Result<T, Error> + Send + Sync + 'static,
+    ) -> Result<Self, Error> {
+        let contents = read(&files)?;
+        let (value_tx, value) = watch::channel(Arc::new(make(&contents)?));
+        let (problem_tx, problem) = watch::channel(None);
+        let reloader = Reloader {
+            files,
+            last: contents,
+            last_is_good: true,
+            make,
+            value: value_tx,
+            problem: problem_tx,
+        };
+        let task = tokio::spawn(reloader.run(poll));
+        Ok(Self { value, problem, task })
+    }
+
+    /// The value now.
+    pub fn current(&self) -> Arc<T> {
+        self.value.borrow().clone()
+    }
+
+    /// Tells of every new value.
+    pub fn subscribe(&self) -> watch::Receiver<Arc<T>> {
+        self.value.clone()
+    }
+
+    /// Why the newest content of the files is not in use; none when it is.
+    pub fn problem(&self) -> watch::Receiver<Option<String>> {
+        self.problem.clone()
+    }
+}
+
+impl<T> Drop for Reloading<T> {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl<T: std::fmt::Debug> std::fmt::Debug for Reloading<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reloading").field("problem", &*self.problem.borrow()).finish_non_exhaustive()
+    }
+}
+
+struct Reloader<T, F> {
+    files: Vec<PathBuf>,
+    last: Contents,
+    last_is_good: bool,
+    make: F,
+    value: watch::Sender<Arc<T>>,
+    problem: watch::Sender<Option<String>>,
+}
+
+impl<T, F: Fn(&Contents) -> Result<T, Error>> Reloader<T, F> {
+    async fn run(mut self, poll: Duration) {
+        let (signs_tx, mut signs) = mpsc::channel(1);
+        // Kept alive for as long as the task runs; none where the system has no watching to give.
+        let _watcher = watch_folders(&self.files, signs_tx.clone());
+        let mut ticks = tokio::time::interval_at(Instant::now() + poll, poll);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                _ = ticks.tick() => {}
+                sign = signs.recv() => match sign {
+                    Some(()) => settle(&mut signs).await,
+                    None => return,
+                },
+            }
+            self.look();
+        }
+    }
+
+    fn look(&mut self) {
+        let contents = match read(&self.files) {
+            Ok(contents) => contents,
+            Err(error) => return self.report(error.to_string()),
+        };
+        if contents.0 == self.last.0 {
+            if self.last_is_good {
+                // A file that had gone is back as it was.
+                self.problem.send_if_modified(|problem| problem.take().is_some());
+            }
+            return;
+        }
+        let made = (self.make)(&contents);
+        self.last = contents;
+        self.last_is_good = made.is_ok();
+        match made {
+            Ok(value) => {
+                self.problem.send_replace(None);
+                self.value.send_replace(Arc::new(value));
+                tracing::info!(files = %Names(&self.files), "reloaded");
+            }
+            Err(error) => self.report(error.to_string()),
+        }
+    }
+
+    fn report(&self, problem: String) {
+        let news = self.problem.send_if_modified(|known| {
+            let differs = known.as_deref() != Some(problem.as_str());
+            *known = Some(problem.clone());
+            differs
+        });
+        if news {
+            tracing::warn!(files = %Names(&self.files), %problem, "kept the last good content");
+        }
+    }
+}
+
+/// Waits until no sign came for a moment; bounded, so that a busy folder cannot hold it forever.
+async fn settle(signs: &mut mpsc::Receiver<()>) {
+    for _ in 0..20 {
+        match tokio::time::timeout(SETTLE, signs.recv()).await {
+            Ok(Some(())) => {}
+            Ok(None) | Err(_) => return,
+        }
+    }
+}
+
+fn read(files: &[PathBuf]) -> Result<Contents, Error> {
+    files.iter().map(|path| read_limited(path)).collect::<Result<_, _>>().map(Contents)
+}
+
+/// Watches the folders rather than the files: a rename over a file ends a watch on the file itself.
+fn watch_folders(files: &[PathBuf], signs: mpsc::Sender<()>) -> Option<RecommendedWatcher> {
+    let told = move |event: notify::Result<notify::Event>| {
+        // Our own reading opens and closes the files; answering that would never end.
+        if event.is_ok_and(|event| event.kind.is_access()) {
+            return;
+        }
+        // A full channel holds a sign already.
+        let _ = signs.try_send(());
+    };
+    let mut watcher = match notify::recommended_watcher(told) {
+        Ok(watcher) => watcher,
+        Err(error) => {
+            tracing::warn!(%error, "no file notifications; files are polled only");
+            return None;
+        }
+    };
+    let mut folders: Vec<&Path> = files.iter().filter_map(|file| folder(file)).collect();
+    folders.sort_unstable();
+    folders.dedup();
+    for folder in folders {
+        if let Err(error) = watcher.watch(folder, RecursiveMode::NonRecursive) {
+            tracing::warn!(%error, folder = %folder.display(), "folder is polled only");
+        }
+    }
+    Some(watcher)
+}
+
+fn folder(file: &Path) -> Option<&Path> {
+    match file.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => Some(Path::new(".")),
+        other => other,
+    }
+}
+
+struct Names<'a>(&'a [PathBuf]);
+
+impl std::fmt::Display for Names<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (place, file) in self.0.iter().enumerate() {
+            let comma = if place == 0 { "" } else { ", " };
+            write!(f, "{comma}{}", file.display())?;
+        }
+        Ok(())
+    }
+}
