@@ -32,7 +32,9 @@ pub enum Selection {
         /// `versionPriority`; upstream's default is 15.
         version_priority: i32,
     },
-    /// Only those that APIServices name, each with its own priorities.
+    /// Only those that APIServices name, each with its own priorities. For the core this list never
+    /// hides anything: it gives the priorities of the versions that it names, and those of the others
+    /// follow from the core's own order.
     Only(Vec<SelectedVersion>),
 }
 
@@ -65,7 +67,7 @@ pub struct GroupOffer {
     pub name: String,
     /// Versions in the backend's order of preference.
     pub versions: Vec<VersionOffer>,
-    /// Whether the core serves it itself, from CustomResourceDefinitions, or neither is known.
+    /// Where it comes from, when the backend is the core; [`Origin::Server`] for all other backends.
     pub origin: Origin,
 }
 
@@ -76,7 +78,9 @@ pub enum Origin {
     BuiltIn,
     /// From a CustomResourceDefinition: a registration that owns the group keeps it.
     CustomResource,
-    /// A federated server's own.
+    /// A federated server's own; in the core's discovery: what its aggregation layer serves for an
+    /// APIService, or not known. An APIService with a selection takes it over without a conflict, because
+    /// both are the same object seen from two sides.
     Server,
 }
 

@@ -2,10 +2,13 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Secret, Service};
 
 /// Name of a backend, unique in a catalog: `core`, or the name of a registration.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct ServerName(Arc<str>);
 
 impl ServerName {

@@ -1,0 +1,69 @@
+//! Which OpenAPI documents are shown, and the index of those in version 3.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::{Contribution, Document, DocumentRef, Role, Server, routes::Routes};
+
+use super::{backends::Backends, fragment::line};
+
+/// The OpenAPI documents of a catalog, by reference.
+#[derive(Debug)]
+pub(crate) struct Specs {
+    pub(crate) index: Document,
+    /// By path below `/openapi/v3/`.
+    pub(crate) documents: BTreeMap<String, DocumentRef>,
+}
+
+#[derive(Serialize)]
+struct Index<'a> {
+    paths: BTreeMap<&'a str, Entry>,
+}
+
+#[derive(Serialize)]
+struct Entry {
+    #[serde(rename = "serverRelativeURL")]
+    url: String,
+}
+
+impl Specs {
+    /// Takes from each backend the documents of what it owns. No backend can place a document under a
+    /// group of another one; paths outside groups are the core's.
+    pub(crate) fn collect(backends: &Backends<'_>, routes: &Routes) -> Self {
+        let mut documents = BTreeMap::new();
+        for contribution in backends.contributions() {
+            let owned = contribution.openapi.v3.iter().filter_map(|(path, document)| {
+                let path = path.trim_matches('/');
+                owns(contribution, path, routes).then(|| (path.to_owned(), document.clone()))
+            });
+            documents.extend(owned);
+        }
+        Self { index: index(&documents), documents }
+    }
+}
+
+impl Default for Specs {
+    fn default() -> Self {
+        Self { index: index(&BTreeMap::new()), documents: BTreeMap::new() }
+    }
+}
+
+fn owns(contribution: &Contribution, path: &str, routes: &Routes) -> bool {
+    let server: &Server = &contribution.server;
+    let mut segments = path.split('/');
+    match (segments.next(), segments.next(), segments.next(), segments.next()) {
+        (Some("apis"), Some(group), Some(version), None) => routes.owns(server, group, version),
+        (Some("apis"), Some(group), None, None) => routes.owns_all(server, group),
+        (Some("api"), Some(version), None, None) => routes.owns(server, "", version),
+        // `api`, `apis`, `version`, `.well-known/…` and the like.
+        _ => server.role == Role::Core && !path.is_empty(),
+    }
+}
+
+/// The entries stand in the order of their paths, so that the same documents make the same index.
+fn index(documents: &BTreeMap<String, DocumentRef>) -> Document {
+    let entry = |path: &str, hash: &str| Entry { url: format!("/openapi/v3/{path}?hash={hash}") };
+    let paths = documents.iter().map(|(path, d)| (path.as_str(), entry(path, &d.hash))).collect();
+    Document::new(line(&Index { paths }), Document::JSON)
+}

@@ -1,0 +1,38 @@
+//! A finished answer: bytes, entity tag and content type, made once and shared by all requests.
+
+use bytes::Bytes;
+use kube_wire::etag;
+
+/// A document as it goes over the wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// The body.
+    pub body: Bytes,
+    /// Strong entity tag with its quotes: SHA-512 of the body in upper-case hexadecimal.
+    pub etag: String,
+    /// Value of `Content-Type`.
+    pub content_type: &'static str,
+}
+
+impl Document {
+    /// Plain JSON.
+    pub const JSON: &'static str = "application/json";
+
+    /// The aggregated form of discovery, its parameters in the order that clients compare.
+    pub const AGGREGATED: &'static str = kube_wire::discovery::v2::CONTENT_TYPE;
+
+    /// Hashes `body`.
+    pub fn new(body: impl Into<Bytes>, content_type: &'static str) -> Self {
+        let body = body.into();
+        Self { etag: etag::strong(&body), body, content_type }
+    }
+}
+
+/// The two forms of discovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// `APIVersions`, `APIGroupList`, `APIGroup`, `APIResourceList`.
+    Legacy,
+    /// `APIGroupDiscoveryList` of `apidiscovery.k8s.io/v2`.
+    Aggregated,
+}

@@ -1,0 +1,75 @@
+//! Which backend answers for a group version: looked up by every request, without an allocation.
+
+use std::{collections::HashMap, sync::Arc};
+
+use crate::Server;
+
+/// The routing table.
+#[derive(Debug, Default)]
+pub(crate) struct Routes {
+    pub(crate) groups: HashMap<Box<str>, GroupRoute>,
+    pub(crate) core: Option<Arc<Server>>,
+}
+
+/// Where the versions of a group go.
+#[derive(Debug)]
+pub(crate) enum GroupRoute {
+    /// All to one backend, also those that it does not list (yet): it says what it does not have.
+    Whole(Arc<Server>),
+    /// Each to its own. A group has few versions, so they are searched one by one.
+    Versions(Vec<(Box<str>, Arc<Server>)>),
+}
+
+/// The answer of the routing table.
+#[derive(Clone, Copy, Debug)]
+pub enum Route<'a> {
+    /// A federated server owns it.
+    Server(&'a Arc<Server>),
+    /// The core owns it, or nobody registered it and there is a core.
+    Core(&'a Arc<Server>),
+    /// Nobody has it, and there is no core.
+    None,
+}
+
+impl<'a> Route<'a> {
+    /// The backend, whatever its role.
+    pub fn server(self) -> Option<&'a Arc<Server>> {
+        match self {
+            Self::Server(server) | Self::Core(server) => Some(server),
+            Self::None => None,
+        }
+    }
+}
+
+impl Routes {
+    pub(crate) fn find(&self, group: &str, version: &str) -> Route<'_> {
+        let owner = match self.groups.get(group) {
+            Some(GroupRoute::Whole(server)) => Some(server),
+            Some(GroupRoute::Versions(versions)) => {
+                versions.iter().find(|(name, _)| &**name == version).map(|(_, server)| server)
+            }
+            None => None,
+        };
+        match (owner, &self.core) {
+            (Some(owner), Some(core)) if Arc::ptr_eq(owner, core) => Route::Core(core),
+            (Some(owner), _) => Route::Server(owner),
+            (None, Some(core)) => Route::Core(core),
+            (None, None) => Route::None,
+        }
+    }
+
+    /// Whether this backend answers for the group version.
+    pub(crate) fn owns(&self, server: &Server, group: &str, version: &str) -> bool {
+        self.find(group, version).server().is_some_and(|owner| owner.name == server.name)
+    }
+
+    /// Whether this backend answers for all known versions of the group.
+    pub(crate) fn owns_all(&self, server: &Server, group: &str) -> bool {
+        match self.groups.get(group) {
+            Some(GroupRoute::Versions(versions)) => {
+                versions.iter().all(|(_, owner)| owner.name == server.name)
+            }
+            _ => self.owns(server, group, ""),
+        }
+    }
+}
