@@ -1,0 +1,228 @@
+// Command client-go-matrix puts an API server through what controllers written in Go do: discovery,
+// dynamic create, get, list, merge patch, server-side apply, an informer's list and watch, a request on
+// behalf of somebody else, delete. It prints one line a step and fails at the first that is wrong.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+var flunders = schema.GroupVersionResource{Group: "wardle.example.com", Version: "v1alpha1", Resource: "flunders"}
+
+func main() {
+	kubeconfig := flag.String("kubeconfig", "", "how to reach the server")
+	namespace := flag.String("namespace", "default", "where objects are made")
+	name := flag.String("name", "client-go", "name of the object")
+	nobody := flag.String("as", "nobody", "a user without rights")
+	flag.Parse()
+
+	config, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	m := matrix{config: config, namespace: *namespace, name: *name, nobody: *nobody}
+	for _, step := range m.steps() {
+		if err := step.run(ctx); err != nil {
+			log.Fatalf("%s: %v", step.name, err)
+		}
+		fmt.Printf("ok %s\n", step.name)
+	}
+}
+
+type matrix struct {
+	config                  *rest.Config
+	namespace, name, nobody string
+}
+
+type step struct {
+	name string
+	run  func(context.Context) error
+}
+
+func (m matrix) steps() []step {
+	return []step{
+		{"api-resources", m.apiResources},
+		{"explain", m.explain},
+		{"as", m.as},
+		{"informer", m.informer},
+		{"deleted", m.deleted},
+	}
+}
+
+func (m matrix) client() (dynamic.ResourceInterface, error) {
+	client, err := dynamic.NewForConfig(m.config)
+	if err != nil {
+		return nil, err
+	}
+	return client.Resource(flunders).Namespace(m.namespace), nil
+}
+
+func (m matrix) apiResources(context.Context) error {
+	client, err := discovery.NewDiscoveryClientForConfig(m.config)
+	if err != nil {
+		return err
+	}
+	_, lists, err := client.ServerGroupsAndResources()
+	if err != nil {
+		return err
+	}
+	for _, list := range lists {
+		if list.GroupVersion != flunders.GroupVersion().String() {
+			continue
+		}
+		if slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == flunders.Resource && r.Namespaced }) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s is not in discovery", flunders)
+}
+
+func (m matrix) explain(context.Context) error {
+	client, err := discovery.NewDiscoveryClientForConfig(m.config)
+	if err != nil {
+		return err
+	}
+	paths, err := client.OpenAPIV3().Paths()
+	if err != nil {
+		return err
+	}
+	document, ok := paths["apis/"+flunders.GroupVersion().String()]
+	if !ok {
+		return fmt.Errorf("no OpenAPI document for %s", flunders.GroupVersion())
+	}
+	body, err := document.Schema("application/json")
+	if err != nil {
+		return err
+	}
+	if len(body) < 1000 {
+		return fmt.Errorf("the OpenAPI document has %d bytes", len(body))
+	}
+	return nil
+}
+
+// informer watches while objects change, and wants to see each change.
+func (m matrix) informer(ctx context.Context) error {
+	client, err := dynamic.NewForConfig(m.config)
+	if err != nil {
+		return err
+	}
+	events := make(chan string, 64)
+	factory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(client, 0, m.namespace, nil)
+	informer := factory.ForResource(flunders).Informer()
+	tell := func(kind string) func(any) {
+		return func(object any) {
+			if o, ok := object.(*unstructured.Unstructured); ok && o.GetName() == m.name {
+				events <- kind + " " + o.GetLabels()["step"]
+			}
+		}
+	}
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    tell("added"),
+		UpdateFunc: func(_, object any) { tell("updated")(object) },
+		DeleteFunc: tell("deleted"),
+	}); err != nil {
+		return err
+	}
+	factory.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		return fmt.Errorf("the informer does not synchronise")
+	}
+	for _, change := range m.changes() {
+		if err := change.run(ctx); err != nil {
+			return fmt.Errorf("%s: %w", change.name, err)
+		}
+		select {
+		case event := <-events:
+			if event != change.name {
+				return fmt.Errorf("the informer saw %q instead of %q", event, change.name)
+			}
+		case <-time.After(30 * time.Second):
+			return fmt.Errorf("the informer saw nothing of %q", change.name)
+		}
+	}
+	return nil
+}
+
+// changes are named by what an informer sees of them.
+func (m matrix) changes() []step {
+	resource := func() dynamic.ResourceInterface {
+		client, err := m.client()
+		if err != nil {
+			log.Fatal(err)
+		}
+		return client
+	}
+	object := func(step string) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": flunders.GroupVersion().String(), "kind": "Flunder",
+			"metadata": map[string]any{"name": m.name, "labels": map[string]any{"step": step}},
+			"spec":     map[string]any{"reference": m.name},
+		}}
+	}
+	return []step{
+		{"added create", func(ctx context.Context) error {
+			created, err := resource().Create(ctx, object("create"), metav1.CreateOptions{FieldManager: "matrix"})
+			if err == nil && created.GetUID() == "" {
+				return fmt.Errorf("created without uid")
+			}
+			return err
+		}},
+		{"updated patch", func(ctx context.Context) error {
+			patch := []byte(`{"metadata":{"labels":{"step":"patch"}}}`)
+			_, err := resource().Patch(ctx, m.name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "matrix"})
+			return err
+		}},
+		{"updated apply", func(ctx context.Context) error {
+			_, err := resource().Apply(ctx, m.name, object("apply"), metav1.ApplyOptions{FieldManager: "applier", Force: true})
+			return err
+		}},
+		{"deleted apply", func(ctx context.Context) error {
+			return resource().Delete(ctx, m.name, metav1.DeleteOptions{})
+		}},
+	}
+}
+
+// as asks in somebody else's name, who may not.
+func (m matrix) as(ctx context.Context) error {
+	config := rest.CopyConfig(m.config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: m.nobody}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	_, err = client.Resource(flunders).Namespace(m.namespace).List(ctx, metav1.ListOptions{})
+	if !apierrors.IsForbidden(err) {
+		return fmt.Errorf("%s was not forbidden: %v", m.nobody, err)
+	}
+	return nil
+}
+
+func (m matrix) deleted(ctx context.Context) error {
+	client, err := m.client()
+	if err != nil {
+		return err
+	}
+	if _, err := client.Get(ctx, m.name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		return fmt.Errorf("it is still there: %v", err)
+	}
+	return nil
+}
