@@ -13,7 +13,7 @@ pub struct RequestInfo<'a> {
     /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`, `proxy`; for
     /// what is not a resource the method in lower case.
     pub verb: Cow<'a, str>,
-    /// `api` or `apis`, empty for what is not a resource.
+    /// `api` or `apis`; as upstream, also for `/apis/G/V`, and empty for what else is not a resource.
     pub api_prefix: Cow<'a, str>,
     /// API group, empty for the legacy group.
     pub group: Cow<'a, str>,

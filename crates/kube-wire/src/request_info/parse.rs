@@ -3,7 +3,10 @@
 use std::borrow::Cow;
 
 use super::{RequestInfo, RequestInfoError};
-use crate::{query, selector::FieldSelector};
+use crate::{
+    query,
+    selector::{FieldSelector, LabelSelector},
+};
 
 /// Enough for `apis/G/V/watch/namespaces/N/R/NAME/SUBRESOURCE`; later segments carry no attribute.
 const MAX_SEGMENTS: usize = 12;
@@ -27,9 +30,17 @@ fn resolve<'p, 'q: 'p>(
 ) -> Result<RequestInfo<'p>, RequestInfoError> {
     let mut info = RequestInfo { verb: lower(method), path: path.into(), ..RequestInfo::default() };
     let mut buffer = [""; MAX_SEGMENTS];
-    let Some((prefix, group, version, mut parts)) = api_parts(path, &mut buffer) else { return Ok(info) };
+    let segments = segments(path, &mut buffer);
+    if let [prefix @ ("api" | "apis"), _, _, ..] = segments {
+        info.api_prefix = (*prefix).into();
+    }
+    let (group, version, mut parts) = match segments {
+        ["api", version, parts @ ..] if !parts.is_empty() => ("", *version, parts),
+        ["apis", group, version, parts @ ..] if !parts.is_empty() => (*group, *version, parts),
+        _ => return Ok(info),
+    };
     info.is_resource = true;
-    (info.api_prefix, info.group, info.version) = (prefix.into(), group.into(), version.into());
+    (info.group, info.version) = (group.into(), version.into());
 
     let special = matches!(parts[0], "proxy" | "watch");
     if special {
@@ -51,21 +62,13 @@ fn resolve<'p, 'q: 'p>(
     Ok(info)
 }
 
-/// Prefix, group, version and at least one further segment; none for what is not a resource.
-fn api_parts<'p, 'b>(
-    path: &'p str,
-    buffer: &'b mut [&'p str; MAX_SEGMENTS],
-) -> Option<(&'p str, &'p str, &'p str, &'b [&'p str])> {
+fn segments<'p, 'b>(path: &'p str, buffer: &'b mut [&'p str; MAX_SEGMENTS]) -> &'b [&'p str] {
     let mut count = 0;
     for (slot, segment) in buffer.iter_mut().zip(path.trim_matches('/').split('/')) {
         *slot = segment;
         count += 1;
     }
-    match &buffer[..count] {
-        ["api", version, rest @ ..] if !rest.is_empty() => Some(("api", "", version, rest)),
-        ["apis", group, version, rest @ ..] if !rest.is_empty() => Some(("apis", group, version, rest)),
-        _ => None,
-    }
+    &buffer[..count]
 }
 
 fn verb_of(method: &str) -> &'static str {
@@ -127,7 +130,9 @@ fn selected_name(query: &str) -> Option<String> {
     let name = selector.required("metadata.name")?;
     let readable = |key: &str| query::first(query, key).is_none_or(|value| value.parse::<i64>().is_ok());
     let usable = !matches!(name, "" | "." | "..") && !name.contains(['/', '%']);
-    (usable && readable("limit") && readable("timeoutSeconds")).then(|| name.to_owned())
+    let labels =
+        query::first(query, "labelSelector").is_none_or(|text| text.parse::<LabelSelector>().is_ok());
+    (usable && labels && readable("limit") && readable("timeoutSeconds")).then(|| name.to_owned())
 }
 
 fn lower(method: &str) -> Cow<'_, str> {
