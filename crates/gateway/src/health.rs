@@ -1,0 +1,1 @@
+//! `/healthz`, `/livez`, `/readyz`, and how every backend is.
