@@ -40,7 +40,11 @@ pub trait CoreClient: Send + Sync {
     ///
     /// # Errors
     /// When there was no such answer. It must fail in bounded time.
-    fn post_json(&self, path: &'static str, body: Bytes) -> BoxFuture<'static, Result<Bytes, catalog::Failure>>;
+    fn post_json(
+        &self,
+        path: &'static str,
+        body: Bytes,
+    ) -> BoxFuture<'static, Result<Bytes, catalog::Failure>>;
 }
 
 /// What callers are recognised by. Replaced as a whole when one of its files changes.
@@ -106,7 +110,11 @@ impl Authenticator {
     }
 
     /// Once for each connection. `certificates`: the client's chain, leaf first; empty when none.
-    pub(crate) fn connection(&self, certificates: &[CertificateDer<'_>], peer: SocketAddr) -> ConnectionIdentity {
+    pub(crate) fn connection(
+        &self,
+        certificates: &[CertificateDer<'_>],
+        peer: SocketAddr,
+    ) -> ConnectionIdentity {
         let chain = (!certificates.is_empty()).then(|| self.chains.of(certificates));
         if let Some(chain) = &chain {
             self.judge(chain);

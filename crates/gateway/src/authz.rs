@@ -40,12 +40,20 @@ impl Authorizer {
     ///
     /// # Errors
     /// 403 with upstream's sentence; 503 when the core cannot say.
-    pub(crate) async fn authorize(&self, caller: &Identity, info: &RequestInfo<'_>) -> Result<(), Box<Status>> {
+    pub(crate) async fn authorize(
+        &self,
+        caller: &Identity,
+        info: &RequestInfo<'_>,
+    ) -> Result<(), Box<Status>> {
         if caller.master {
             return Ok(());
         }
         let Some(reviews) = &self.reviews else {
-            return Err(forbidden(caller, info, "without a core API server, only the group system:masters may"));
+            return Err(forbidden(
+                caller,
+                info,
+                "without a core API server, only the group system:masters may",
+            ));
         };
         // Boxed: it is rare, and its future would make every request's larger.
         match Box::pin(reviews.decide(&caller.user, info)).await {

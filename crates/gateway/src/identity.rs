@@ -2,7 +2,8 @@
 
 use http::{HeaderName, HeaderValue};
 use kube_wire::identity::{
-    AUTHENTICATED_GROUP, IdentityError, MASTERS_GROUP, UNAUTHENTICATED_GROUP, UserInfo, impersonate, request_header,
+    AUTHENTICATED_GROUP, IdentityError, MASTERS_GROUP, UNAUTHENTICATED_GROUP, UserInfo, impersonate,
+    request_header,
 };
 
 /// A caller, kept for as long as its connection or its token is cached.
@@ -55,7 +56,8 @@ fn lines(rendered: Vec<(String, String)>) -> Result<Vec<(HeaderName, HeaderValue
         .into_iter()
         .map(|(name, value)| {
             let name = HeaderName::try_from(name).map_err(|_| IdentityError::Unencodable("an extra key"))?;
-            let value = HeaderValue::try_from(value).map_err(|_| IdentityError::Unencodable("an attribute"))?;
+            let value =
+                HeaderValue::try_from(value).map_err(|_| IdentityError::Unencodable("an attribute"))?;
             Ok((name, value))
         })
         .collect()

@@ -108,7 +108,11 @@ impl Metrics {
 /// Gauges that are read from the health report when they are asked for.
 fn render_health(text: &mut Exposition, health: &HealthReport) {
     const UNAVAILABLE: &str = "aggregator_unavailable_apiservice";
-    text.family(UNAVAILABLE, "Gauge of registrations which are marked as unavailable broken down by name.", "gauge");
+    text.family(
+        UNAVAILABLE,
+        "Gauge of registrations which are marked as unavailable broken down by name.",
+        "gauge",
+    );
     for server in &health.servers {
         let available = server.conditions.iter().find(|condition| condition.kind == "Available");
         let unavailable = available.is_some_and(|condition| condition.status != Some(true));
@@ -118,8 +122,11 @@ fn render_health(text: &mut Exposition, health: &HealthReport) {
     text.family(CONDITION, "Conditions of registrations: 1 for true, 0 for false, -1 for unknown.", "gauge");
     for server in &health.servers {
         for condition in &server.conditions {
-            let labels =
-                [("name", server.name.as_str()), ("type", condition.kind), ("reason", condition.reason.as_str())];
+            let labels = [
+                ("name", server.name.as_str()),
+                ("type", condition.kind),
+                ("reason", condition.reason.as_str()),
+            ];
             text.sample(CONDITION, &labels, condition.status.map_or(-1, i64::from));
         }
     }

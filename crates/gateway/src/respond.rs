@@ -88,7 +88,8 @@ pub(crate) fn unavailable(server: &Arc<Server>, info: &RequestInfo<'_>, cause: C
     match cause {
         Cause::ResponseTimeout => {
             let mut status = Status::timeout();
-            status.message = format!("{}: {} {}", status.message, subject(server, info), cause.phrase()).into();
+            status.message =
+                format!("{}: {} {}", status.message, subject(server, info), cause.phrase()).into();
             status
         }
         Cause::ProtocolError | Cause::UnexpectedStatus => Status::bad_gateway(message),

@@ -29,7 +29,11 @@ pub(super) enum Message {
 }
 
 /// Starts the thread; it ends, with everything written, when the other end of `messages` is gone.
-pub(super) fn start(path: PathBuf, messages: Receiver<Message>, counters: Arc<AuditCounters>) -> io::Result<()> {
+pub(super) fn start(
+    path: PathBuf,
+    messages: Receiver<Message>,
+    counters: Arc<AuditCounters>,
+) -> io::Result<()> {
     let file = Some(BufWriter::new(open(&path)?));
     let mut writer = Writer { path, file, counters, looked: Instant::now(), complained: None };
     std::thread::Builder::new().name("audit".to_owned()).spawn(move || writer.run(&messages))?;

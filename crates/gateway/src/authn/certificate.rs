@@ -95,12 +95,14 @@ impl ClientTrust {
         let signed = |by: &Option<ClientAuthorities>| {
             by.as_ref().is_some_and(|authorities| authorities.authority_of(chain).is_some())
         };
-        let refused = Verdict { generation, client: None, front_proxy: false, until: SystemTime::now() + REFUSED };
+        let refused =
+            Verdict { generation, client: None, front_proxy: false, until: SystemTime::now() + REFUSED };
         let (client, proxy) = (signed(&self.clients), signed(&self.proxies));
         if !client && !proxy {
             return refused;
         }
-        let Some(peers) = chain.iter().map(|certificate| Peer::parse(certificate).ok()).collect::<Option<Vec<_>>>()
+        let Some(peers) =
+            chain.iter().map(|certificate| Peer::parse(certificate).ok()).collect::<Option<Vec<_>>>()
         else {
             return refused;
         };

@@ -113,11 +113,8 @@ fn review(
     core: Arc<dyn CoreClient>,
     token: &str,
 ) -> impl Future<Output = (Verdict, Duration)> + Send + use<> {
-    let request = Request {
-        kind: "TokenReview",
-        api_version: "authentication.k8s.io/v1",
-        spec: RequestSpec { token },
-    };
+    let request =
+        Request { kind: "TokenReview", api_version: "authentication.k8s.io/v1", spec: RequestSpec { token } };
     let body = serde_json::to_vec(&request).map(Bytes::from);
     async move {
         let Ok(body) = body else { return (Verdict::Unknown, Duration::ZERO) };

@@ -37,7 +37,8 @@ fn from_subprotocol(headers: &HeaderMap) -> Option<Vec<u8>> {
     if !upgrade.as_bytes().eq_ignore_ascii_case(b"websocket") {
         return None;
     }
-    let protocols = headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).iter().filter_map(|value| value.to_str().ok());
+    let protocols =
+        headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).iter().filter_map(|value| value.to_str().ok());
     let mut protocols = protocols.flat_map(|value| value.split(',')).map(str::trim);
     let encoded = protocols.find_map(|protocol| protocol.strip_prefix(WEBSOCKET_BEARER))?;
     base64_url(encoded.as_bytes()).filter(|token| std::str::from_utf8(token).is_ok())

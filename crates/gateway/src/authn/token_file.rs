@@ -65,7 +65,8 @@ impl TokenFile {
                 continue;
             }
             let (token, user) = caller(text, line)?;
-            let identity = Identity::authenticated(user).map_err(|source| TokenFileError::User { line, source })?;
+            let identity =
+                Identity::authenticated(user).map_err(|source| TokenFileError::User { line, source })?;
             if callers.insert(token::digest(token.as_bytes()), Arc::new(identity)).is_some() {
                 return Err(TokenFileError::Duplicate { line });
             }

@@ -27,7 +27,8 @@ pub(super) fn take(headers: &mut HeaderMap) -> Result<Option<Wanted>, Box<Status
     if !headers.keys().any(headers::is_impersonation) {
         return Ok(None);
     }
-    let names: Vec<HeaderName> = headers.keys().filter(|name| headers::is_impersonation(name)).cloned().collect();
+    let names: Vec<HeaderName> =
+        headers.keys().filter(|name| headers::is_impersonation(name)).cloned().collect();
     let mut lines = Vec::with_capacity(names.len());
     for name in &names {
         if !name.as_str().starts_with(impersonate::PREFIX) {
@@ -35,7 +36,8 @@ pub(super) fn take(headers: &mut HeaderMap) -> Result<Option<Wanted>, Box<Status
         }
         for value in headers.get_all(name) {
             let value = std::str::from_utf8(value.as_bytes());
-            let value = value.map_err(|_| bad_request(format!("the header {:?} is not UTF-8", name.as_str())))?;
+            let value =
+                value.map_err(|_| bad_request(format!("the header {:?} is not UTF-8", name.as_str())))?;
             lines.push((name.as_str(), value));
         }
     }
@@ -65,10 +67,9 @@ impl Wanted {
     pub(super) fn permissions(&self) -> impl Iterator<Item = RequestInfo<'_>> {
         let Self(user) = self;
         let who = match user.service_account() {
-            Some((namespace, name)) => RequestInfo {
-                namespace: namespace.into(),
-                ..permission("", "serviceaccounts", name)
-            },
+            Some((namespace, name)) => {
+                RequestInfo { namespace: namespace.into(), ..permission("", "serviceaccounts", name) }
+            }
             None => permission("", "users", &user.name),
         };
         let groups = user.groups.iter().map(|group| permission("", "groups", group));

@@ -50,7 +50,8 @@ impl Fold {
     /// What this name could be taken for.
     pub(super) fn look_alike(&self) -> Option<LookAlike> {
         let named = |word: &[u8]| {
-            self.text[..self.len].starts_with(word) && (self.len == word.len() || self.text[word.len()] == b'_')
+            self.text[..self.len].starts_with(word)
+                && (self.len == word.len() || self.text[word.len()] == b'_')
         };
         if named(b"x_remote") {
             Some(LookAlike::RequestHeader)

@@ -21,15 +21,15 @@ const MAX_SERIES: usize = 4096;
 
 /// Upper bounds of `apiserver_request_duration_seconds`, seconds.
 const DURATIONS: [f64; 23] = [
-    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0,
-    30.0, 45.0, 60.0,
+    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0,
+    20.0, 30.0, 45.0, 60.0,
 ];
 /// Upper bounds of `apiserver_response_sizes`, bytes.
 const SIZES: [f64; 7] = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 /// Status codes with a counter of their own; the rest shares the last one.
 const CODES: [u16; 24] = [
-    101, 200, 201, 202, 204, 206, 301, 304, 400, 401, 403, 404, 405, 406, 409, 410, 413, 415, 422, 429, 500, 502, 503,
-    504,
+    101, 200, 201, 202, 204, 206, 301, 304, 400, 401, 403, 404, 405, 406, 409, 410, 413, 415, 422, 429, 500,
+    502, 503, 504,
 ];
 
 /// What tells series apart, as upstream labels them.
@@ -140,7 +140,11 @@ impl Requests {
         render_counts(text, &all);
         render_long_running(text, &all);
         const IN_FLIGHT: &str = "apiserver_current_inflight_requests";
-        text.family(IN_FLIGHT, "Requests in flight, long-running ones not counted, per request kind.", "gauge");
+        text.family(
+            IN_FLIGHT,
+            "Requests in flight, long-running ones not counted, per request kind.",
+            "gauge",
+        );
         text.sample(IN_FLIGHT, &[("request_kind", "mutating")], self.mutating.get());
         text.sample(IN_FLIGHT, &[("request_kind", "readOnly")], self.read_only.get());
     }
@@ -159,10 +163,19 @@ fn render_counts(text: &mut Exposition, all: &[&Arc<Series>]) {
     const DURATION: &str = "apiserver_request_duration_seconds";
     text.family(DURATION, "Response latency in seconds for each verb, group, version, resource, subresource, scope and component.", "histogram");
     for series in all {
-        series.durations.render(text, DURATION, &series.labels.with(&[("component", "apiserver")]), &DURATIONS);
+        series.durations.render(
+            text,
+            DURATION,
+            &series.labels.with(&[("component", "apiserver")]),
+            &DURATIONS,
+        );
     }
     const SIZE: &str = "apiserver_response_sizes";
-    text.family(SIZE, "Response size in bytes for each group, version, verb, resource, subresource, scope and component.", "histogram");
+    text.family(
+        SIZE,
+        "Response size in bytes for each group, version, verb, resource, subresource, scope and component.",
+        "histogram",
+    );
     for series in all {
         series.sizes.render(text, SIZE, &series.labels.with(&[("component", "apiserver")]), &SIZES);
     }
@@ -266,7 +279,14 @@ impl<'a> Borrowed<'a> {
             let first = info.path.split('/').nth(1).unwrap_or_default();
             let own = ["api", "apis", "healthz", "livez", "metrics", "openapi", "readyz", "version"];
             let subresource = own.iter().find(|known| **known == first).copied().unwrap_or_default();
-            return Self { verb: verb(&info.verb), group: "", version: "", resource: "", subresource, scope: "" };
+            return Self {
+                verb: verb(&info.verb),
+                group: "",
+                version: "",
+                resource: "",
+                subresource,
+                scope: "",
+            };
         }
         let verb = match (long_running, &*info.subresource) {
             (true, "attach" | "exec" | "portforward" | "proxy") => "CONNECT",
@@ -336,7 +356,8 @@ impl Labels {
 
     /// The combination in which everything is counted that has none of its own.
     fn unknown(&self) -> Self {
-        Borrowed { verb: self.verb, group: "", version: "", resource: "unknown", subresource: "", scope: "" }.owned()
+        Borrowed { verb: self.verb, group: "", version: "", resource: "unknown", subresource: "", scope: "" }
+            .owned()
     }
 
     fn with<'a>(&'a self, more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {

@@ -1,0 +1,156 @@
+//! One client connection: TLS, then HTTP as the client likes it.
+
+mod io;
+
+use std::{
+    convert::Infallible,
+    net::SocketAddr,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use http::{HeaderValue, Request, Response};
+use hyper::{
+    body::Incoming,
+    server::conn::{http1, http2},
+};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::{net::TcpStream, time::timeout};
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
+
+use crate::{
+    authn::ConnectionIdentity,
+    body::Body,
+    drain::{Active, Phase},
+    limits::Permit,
+    proxy::Door,
+};
+use io::ClientIo;
+
+/// A client's connection, as its requests see it.
+pub(crate) struct Client {
+    pub(crate) door: Arc<Door>,
+    pub(crate) identity: ConnectionIdentity,
+    /// The client's address as a header value.
+    pub(crate) peer: HeaderValue,
+    long_running: AtomicUsize,
+}
+
+impl Client {
+    fn has_long_running(&self) -> bool {
+        self.long_running.load(Ordering::Relaxed) > 0
+    }
+
+    /// A watch, a log, an exec begins.
+    pub(crate) fn begin_long_running(self: &Arc<Self>) -> LongRunning {
+        self.long_running.fetch_add(1, Ordering::Relaxed);
+        LongRunning(self.clone())
+    }
+}
+
+/// A long-running request of a client, until it is dropped.
+pub(crate) struct LongRunning(Arc<Client>);
+
+impl Drop for LongRunning {
+    fn drop(&mut self) {
+        self.0.long_running.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// What a connection holds on to while it is open.
+pub(crate) struct Place {
+    pub(crate) _permit: Permit,
+    pub(crate) _active: Active,
+}
+
+/// Serves one connection from the handshake to its end.
+pub(crate) async fn serve(
+    door: Arc<Door>,
+    tls: Arc<rustls::ServerConfig>,
+    stream: TcpStream,
+    peer: SocketAddr,
+    place: Place,
+) {
+    let _ = stream.set_nodelay(true);
+    let handshake = TlsAcceptor::from(tls).accept(stream);
+    let limit = door.limits.handshake_timeout;
+    let stream = match timeout(limit, handshake).await {
+        Ok(Ok(stream)) => stream,
+        Ok(Err(error)) => return tracing::debug!(%peer, %error, "TLS handshake failed"),
+        Err(_) => return tracing::debug!(%peer, "TLS handshake took too long"),
+    };
+    let session = stream.get_ref().1;
+    let http2 = session.alpn_protocol() == Some(b"h2");
+    let identity = door.authenticator.connection(session.peer_certificates().unwrap_or_default(), peer);
+    let peer = HeaderValue::from_str(&peer.ip().to_string()).unwrap_or(HeaderValue::from_static("unknown"));
+    let client = Arc::new(Client { door, identity, peer, long_running: AtomicUsize::new(0) });
+    // A task of its own, so that the room the handshake needed is given back.
+    if http2 {
+        tokio::spawn(serve_http2(client, stream, place));
+    } else {
+        tokio::spawn(serve_http1(client, stream, place));
+    }
+}
+
+async fn serve_http1(client: Arc<Client>, stream: TlsStream<TcpStream>, _place: Place) {
+    let door = client.door.clone();
+    let io = TokioIo::new(ClientIo::new(stream, client.clone()));
+    let mut builder = http1::Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(door.limits.header_timeout)
+        .max_buf_size(door.limits.max_head_bytes.max(8192));
+    let connection = builder.serve_connection(io, Requests(client)).with_upgrades();
+    tokio::pin!(connection);
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        () = door.shutdown.reached(Phase::Draining) => connection.as_mut().graceful_shutdown(),
+    }
+    tokio::select! {
+        _ = connection => {}
+        () = door.shutdown.reached(Phase::Ended) => {}
+    }
+}
+
+async fn serve_http2(client: Arc<Client>, stream: TlsStream<TcpStream>, _place: Place) {
+    let door = client.door.clone();
+    let limits = &door.limits;
+    let io = TokioIo::new(ClientIo::new(stream, client.clone()));
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    builder
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(limits.max_streams)
+        .max_header_list_size(limits.max_head_bytes.min(1 << 24) as u32)
+        .max_pending_accept_reset_streams(limits.max_pending_resets)
+        .max_local_error_reset_streams(limits.max_pending_resets)
+        .keep_alive_interval(limits.ping_interval)
+        .keep_alive_timeout(limits.ping_interval);
+    let connection = builder.serve_connection(io, Requests(client));
+    tokio::pin!(connection);
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        () = door.shutdown.reached(Phase::Draining) => connection.as_mut().graceful_shutdown(),
+    }
+    tokio::select! {
+        _ = connection => {}
+        () = door.shutdown.reached(Phase::Ended) => {}
+    }
+}
+
+/// Hands each request of a connection to the door.
+struct Requests(Arc<Client>);
+
+impl hyper::service::Service<Request<Incoming>> for Requests {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    /// Boxed, so that its room is given back as soon as the answer streams.
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        let client = self.0.clone();
+        Box::pin(async move { Ok(crate::proxy::handle(&client, request).await) })
+    }
+}
