@@ -1,0 +1,5 @@
+//! The test servers and clients against each other.
+
+mod faults;
+mod serving;
+mod upgrades;
