@@ -21,6 +21,16 @@ pub enum Io {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
+impl Io {
+    /// The socket, for its options.
+    pub fn tcp(&self) -> &TcpStream {
+        match self {
+            Self::Clear(stream) => stream,
+            Self::Tls(stream) => stream.get_ref().0,
+        }
+    }
+}
+
 impl AsyncRead for Io {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
