@@ -17,7 +17,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::ownership::Owner;
+use crate::{ServerName, ownership::Owner};
 
 use super::{
     backends::Backends,
@@ -142,7 +142,7 @@ impl<'a> Question<'_, 'a> {
         }
     }
 
-    fn standing_versions(&self, versions: &'a BTreeMap<String, crate::ServerName>) -> Option<Holder<'a>> {
+    fn standing_versions(&self, versions: &'a BTreeMap<String, ServerName>) -> Option<Holder<'a>> {
         let held: BTreeMap<&str, usize> = versions
             .iter()
             .filter_map(|(version, name)| Some((&**version, self.backends.index(name)?)))
@@ -264,14 +264,21 @@ fn clashes_in<'a>(held: &BTreeMap<&'a str, usize>, claim: &Claim<'a>) -> Vec<Cla
     }
 }
 
-/// Rule 6: of the new record only what was known before.
+/// Rule 6: of the new record only what was known before, also when the registration changed its kind.
 fn keep_known(new: Option<Owner>, record: Option<&Owner>) -> Option<Owner> {
+    let known = |old: &Owner, version: &str, name: &ServerName| match old {
+        Owner::Whole(owner) => owner == name,
+        Owner::Versions(versions) => versions.get(version) == Some(name),
+    };
     match (new?, record?) {
-        (Owner::Versions(new), Owner::Versions(old)) => {
-            let known: BTreeMap<_, _> =
-                new.into_iter().filter(|(version, name)| old.get(version) == Some(name)).collect();
-            (!known.is_empty()).then_some(Owner::Versions(known))
+        (Owner::Versions(new), old) => {
+            let kept: BTreeMap<_, _> =
+                new.into_iter().filter(|(version, name)| known(old, version, name)).collect();
+            (!kept.is_empty()).then_some(Owner::Versions(kept))
         }
-        (new, old) => (new == *old).then_some(new),
+        (Owner::Whole(name), Owner::Whole(owner)) => (name == *owner).then_some(Owner::Whole(name)),
+        (Owner::Whole(name), Owner::Versions(versions)) => {
+            versions.values().any(|owner| *owner == name).then_some(Owner::Whole(name))
+        }
     }
 }

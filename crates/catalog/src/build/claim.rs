@@ -136,22 +136,23 @@ impl<'a> Claims<'a> {
         discovery: &'a Discovery,
     ) -> Vec<(&'a str, Origin, Vec<&'a VersionOffer>)> {
         let name = &contribution.server.name;
-        let legacy = (!discovery.core.is_empty()).then_some(("", Origin::BuiltIn, &discovery.core));
-        let named = discovery.groups.iter().map(|g: &GroupOffer| (&*g.name, g.origin, &g.versions));
         let limit = max_groups(contribution.server.role);
-        let mut seen = HashSet::new();
         let mut offers = Vec::new();
-        for (group, origin, versions) in legacy.into_iter().chain(named) {
+        if !discovery.core.is_empty() {
+            offers.push(("", Origin::BuiltIn, self.versions(name, "", &discovery.core)));
+        }
+        let mut seen = HashSet::new();
+        for GroupOffer { name: group, origin, versions } in &discovery.groups {
             if seen.len() >= limit {
                 self.reject(name, group, Rejection::TooManyGroups);
                 break;
             }
             if !seen.insert(group) {
                 self.reject(name, group, Rejection::Duplicate);
-            } else if !group.is_empty() && !is_group_name(group) {
+            } else if !is_group_name(group) {
                 self.reject(name, group, Rejection::InvalidName);
             } else {
-                offers.push((group, origin, self.versions(name, group, versions)));
+                offers.push((group.as_str(), *origin, self.versions(name, group, versions)));
             }
         }
         offers

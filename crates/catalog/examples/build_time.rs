@@ -1,0 +1,105 @@
+//! How long a build takes with 200 servers: from nothing, with one changed server, with none.
+//! `cargo run --release -p catalog --example build_time [SERVERS]`
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use catalog::{
+    Catalog, Contribution, Credentials, Discovery, DocumentRef, GroupOffer, IdentityMode, Limits, OpenApi,
+    Origin, Ownership, Role, Roots, Selection, Server, ServerName, Trust, VersionOffer,
+};
+use serde_json::{json, value::RawValue};
+
+const ROUNDS: usize = 101;
+
+fn main() {
+    let servers = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(200);
+    let mut contributions: Vec<_> = (0..servers).map(|n| contribution(n, 0)).collect();
+    let first = Catalog::build(&Ownership::default(), 1, &contributions);
+    let document = first.catalog.discovery("/apis", catalog::Form::Aggregated);
+    println!("{servers} servers, /apis of {} kB", document.map_or(0, |d| d.body.len() / 1000));
+
+    report("from nothing", || drop(Catalog::build(&first.ownership, 2, &contributions)));
+    report("nothing changed", || drop(first.catalog.rebuild(&first.ownership, 2, &contributions)));
+    contributions[0] = contribution(0, 1);
+    report("one changed", || drop(first.catalog.rebuild(&first.ownership, 2, &contributions)));
+    report("a route", || {
+        std::hint::black_box(first.catalog.route("group-100.example.com", "v1"));
+    });
+    report("a document", || {
+        std::hint::black_box(
+            first.catalog.discovery("/apis/group-100.example.com/v1", catalog::Form::Legacy),
+        );
+    });
+}
+
+/// Median of a few rounds.
+fn report(what: &str, mut run: impl FnMut()) {
+    let mut times: Vec<Duration> = (0..ROUNDS)
+        .map(|_| {
+            let start = Instant::now();
+            run();
+            start.elapsed()
+        })
+        .collect();
+    times.sort();
+    println!("{what:>16}: {:?}", times[ROUNDS / 2]);
+}
+
+/// One group with two versions of ten resources each.
+fn contribution(number: usize, change: usize) -> Contribution {
+    let group = format!("group-{number}.example.com");
+    let versions = vec![version(&group, "v1", change), version(&group, "v1beta1", 0)];
+    let groups = vec![GroupOffer { name: group.clone(), origin: Origin::Server, versions }];
+    let document = |version: &str| {
+        let hash = format!("{number:0>128}").into();
+        (format!("apis/{group}/{version}"), DocumentRef { hash, len: 64_000 })
+    };
+    Contribution {
+        server: Arc::new(server(&format!("server-{number}"))),
+        registered_at: i64::try_from(number).unwrap_or_default(),
+        selection: Selection::All { group_priority: 1000, version_priority: 15 },
+        discovery: Some(Arc::new(Discovery { core: Vec::new(), groups })),
+        openapi: Arc::new(OpenApi { v2: None, v3: ["v1", "v1beta1"].map(document).into() }),
+    }
+}
+
+fn version(group: &str, version: &str, change: usize) -> VersionOffer {
+    let resource = |n: usize| {
+        json!({
+            "resource": format!("things{n}x{change}"),
+            "responseKind": {"group": group, "version": version, "kind": format!("Thing{n}")},
+            "scope": "Namespaced",
+            "singularResource": format!("thing{n}"),
+            "verbs": ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+            "shortNames": [format!("t{n}")],
+            "categories": ["all"],
+            "subresources": [{
+                "subresource": "status",
+                "responseKind": {"group": group, "version": version, "kind": format!("Thing{n}")},
+                "verbs": ["get", "patch", "update"],
+            }],
+        })
+    };
+    let resources = serde_json::Value::from_iter((0..10).map(resource)).to_string();
+    let resources =
+        RawValue::from_string(resources).map(Arc::from).unwrap_or_else(|_| unreachable!("it is JSON"));
+    VersionOffer { version: version.to_owned(), resources, legacy: None, current: true }
+}
+
+fn server(name: &str) -> Server {
+    Server {
+        name: ServerName::new(name),
+        revision: 1,
+        role: Role::Federated,
+        endpoints: Vec::new(),
+        base_path: String::new(),
+        trust: Trust { roots: Roots::System, server_name: None, skip_verification: false },
+        identity: IdentityMode::RequestHeader,
+        credentials: Credentials::default(),
+        limits: Limits::default(),
+        direct_address: None,
+    }
+}
