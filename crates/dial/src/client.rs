@@ -3,7 +3,10 @@
 mod exchange;
 mod link;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::SystemTime,
+};
 
 use catalog::{Cause, Endpoint, Failure, Server};
 
@@ -11,7 +14,7 @@ use self::{
     exchange::{collect, head, in_process, request},
     link::{Link, SendError},
 };
-use crate::{Answer, Call, Offer, TlsSetup, connect};
+use crate::{Answer, Call, Io, Offer, TlsSetup, connect};
 
 /// Requests of the door's own to one endpoint. One connection is kept between them; HTTP/2 carries
 /// several at once, with HTTP/1.1 each concurrent one opens a connection of its own.
@@ -21,17 +24,25 @@ pub struct Client {
     setup: Arc<TlsSetup>,
     /// Held for a take or a put only, never while anything is awaited.
     kept: Mutex<Option<Link>>,
+    /// Of the certificate that was shown last.
+    certificate_end: Mutex<Option<SystemTime>>,
 }
 
 impl Client {
     /// For this endpoint of `server`; `setup` is that of its revision. Nothing is connected yet.
     pub fn new(server: Arc<Server>, endpoint: Endpoint, setup: Arc<TlsSetup>) -> Self {
-        Self { server, endpoint, setup, kept: Mutex::new(None) }
+        Self { server, endpoint, setup, kept: Mutex::new(None), certificate_end: Mutex::new(None) }
     }
 
     /// The endpoint.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
+    }
+
+    /// When the certificate ends that the endpoint showed last; none before the first connection, and
+    /// without TLS.
+    pub fn certificate_end(&self) -> Option<SystemTime> {
+        *self.certificate_end.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets go of the kept connection; the next call opens a new one.
@@ -62,6 +73,8 @@ impl Client {
     async fn connect(&self) -> Result<Link, Failure> {
         let timeout = self.server.limits.connect_timeout;
         let connected = connect(&self.setup, &self.endpoint, Offer::Any, timeout).await?;
+        let end = certificate_end(&connected.io);
+        *self.certificate_end.lock().unwrap_or_else(PoisonError::into_inner) = end;
         match tokio::time::timeout(timeout, Link::new(connected)).await {
             Ok(link) => link.map_err(|failure| self.at(failure)),
             Err(_) => {
@@ -135,6 +148,13 @@ impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Client({} at {})", self.server.name, self.endpoint.address())
     }
+}
+
+/// The end of the certificate that the peer showed.
+fn certificate_end(io: &Io) -> Option<SystemTime> {
+    let Io::Tls(stream) = io else { return None };
+    let leaf = stream.get_ref().1.peer_certificates()?.first()?;
+    pki::Peer::parse(leaf).ok().map(|peer| peer.not_after)
 }
 
 /// A call that brought no answer.

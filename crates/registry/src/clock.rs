@@ -1,39 +1,16 @@
-//! Time, as the Kubernetes API writes it: RFC 3339 in UTC, whole seconds.
+//! The wall clock, in the whole seconds of the Kubernetes API.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+pub(crate) use kube_wire::object::time::{format, parse};
 
 /// Seconds since the Unix epoch.
 pub(crate) fn now() -> i64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .ok()
-        .and_then(|since| i64::try_from(since.as_secs()).ok())
-        .unwrap_or(0)
+    seconds(SystemTime::now())
 }
 
-/// `seconds` since the Unix epoch as text.
-pub(crate) fn format(seconds: i64) -> String {
-    OffsetDateTime::from_unix_timestamp(seconds)
-        .ok()
-        .and_then(|time| time.format(&Rfc3339).ok())
-        .unwrap_or_default()
-}
-
-/// Seconds since the Unix epoch, from text.
-pub(crate) fn parse(text: &str) -> Option<i64> {
-    OffsetDateTime::parse(text, &Rfc3339).ok().map(OffsetDateTime::unix_timestamp)
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn times_survive_being_written_and_read() {
-        for seconds in [0, 1, 951_782_400, 1_796_000_000] {
-            assert_eq!(super::parse(&super::format(seconds)), Some(seconds));
-        }
-        assert_eq!(super::format(1_796_000_000), "2026-11-30T06:13:20Z");
-        assert_eq!(super::parse("yesterday"), None);
-    }
+/// `time` in seconds since the Unix epoch.
+pub(crate) fn seconds(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    i64::try_from(since).unwrap_or(i64::MAX)
 }

@@ -49,16 +49,21 @@ impl DocumentStore {
     /// When they cannot be written.
     pub fn put(&self, bytes: &[u8]) -> io::Result<DocumentRef> {
         let document = reference(bytes);
-        let path = self.path(&document);
-        if std::fs::metadata(&path).is_ok_and(|found| found.len() == document.len) {
+        if self.contains(&document) {
             return Ok(document);
         }
+        let path = self.path(&document);
         disk::write(&path, bytes, Durability::Relaxed).map_err(|error| disk::named(&path, &error))?;
         Ok(document)
     }
 
+    /// Whether the document is there, as far as its length tells.
+    pub(crate) fn contains(&self, document: &DocumentRef) -> bool {
+        std::fs::metadata(self.path(document)).is_ok_and(|found| found.len() == document.len)
+    }
+
     /// Hashes of everything in the folder.
-    pub(crate) fn hashes(&self) -> HashSet<String> {
+    fn hashes(&self) -> HashSet<String> {
         let Ok(entries) = std::fs::read_dir(&self.folder) else { return HashSet::new() };
         entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect()
     }
@@ -67,7 +72,8 @@ impl DocumentStore {
     pub(crate) fn retain(&self, referenced: &HashSet<Arc<str>>) {
         let old = |path: &Path| {
             let written = std::fs::metadata(path).and_then(|found| found.modified());
-            written.is_ok_and(|written| SystemTime::now().duration_since(written).is_ok_and(|age| age > GRACE))
+            written
+                .is_ok_and(|written| SystemTime::now().duration_since(written).is_ok_and(|age| age > GRACE))
         };
         for name in self.hashes().into_iter().filter(|name| !referenced.contains(name.as_str())) {
             let path = self.folder.join(&name);
@@ -87,7 +93,10 @@ impl DocumentStore {
         if reference(&bytes) != *document {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                format!("{}: the document is damaged; delete the file and it is fetched again", path.display()),
+                format!(
+                    "{}: the document is damaged; delete the file and it is fetched again",
+                    path.display()
+                ),
             ));
         }
         Ok(Bytes::from(bytes))

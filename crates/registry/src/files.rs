@@ -109,9 +109,8 @@ fn listen(directory: &Path, heard: mpsc::Sender<()>) -> Option<notify::Recommend
         .ok()
 }
 
-const CLOSED: notify::EventKind = notify::EventKind::Access(notify::event::AccessKind::Close(
-    notify::event::AccessMode::Write,
-));
+const CLOSED: notify::EventKind =
+    notify::EventKind::Access(notify::event::AccessKind::Close(notify::event::AccessMode::Write));
 
 fn log_problems(new: &FileSet, old: &FileSet) {
     for problem in new.problems.iter().filter(|problem| !old.problems.contains(problem)) {

@@ -62,7 +62,9 @@ impl Resource {
 
     /// The kind that `apiVersion` and `kind` name.
     pub fn of(api_version: &str, kind: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|resource| resource.kind() == kind && resource.api_version() == api_version)
+        Self::ALL
+            .into_iter()
+            .find(|resource| resource.kind() == kind && resource.api_version() == api_version)
     }
 }
 
@@ -173,10 +175,7 @@ pub fn declare(resource: Resource, value: &Value, source: Source) -> Result<Decl
         return Err(problems);
     }
     Ok(Declared {
-        key: ObjectKey {
-            resource,
-            name: text(value, "/metadata/name").unwrap_or_default().to_owned(),
-        },
+        key: ObjectKey { resource, name: text(value, "/metadata/name").unwrap_or_default().to_owned() },
         uid: text(value, "/metadata/uid").unwrap_or_default().to_owned(),
         created: text(value, "/metadata/creationTimestamp").and_then(crate::clock::parse).unwrap_or(0),
         generation: value.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or(1),

@@ -121,7 +121,12 @@ impl Store {
     ///
     /// # Errors
     /// When it is invalid, the name is taken, or the disk refuses.
-    pub fn create(&self, resource: Resource, mut value: Value, dry_run: bool) -> Result<Arc<Value>, StoreError> {
+    pub fn create(
+        &self,
+        resource: Resource,
+        mut value: Value,
+        dry_run: bool,
+    ) -> Result<Arc<Value>, StoreError> {
         let _writing = self.begin();
         let key = key_of(resource, &value);
         if self.lock().objects.contains_key(&key) {
@@ -141,7 +146,12 @@ impl Store {
     ///
     /// # Errors
     /// When there is none, it was changed meanwhile, comes from a file, is invalid, or the disk refuses.
-    pub fn update(&self, resource: Resource, mut value: Value, dry_run: bool) -> Result<Arc<Value>, StoreError> {
+    pub fn update(
+        &self,
+        resource: Resource,
+        mut value: Value,
+        dry_run: bool,
+    ) -> Result<Arc<Value>, StoreError> {
         let _writing = self.begin();
         let key = key_of(resource, &value);
         let current = self.current(&key, &value)?;
@@ -188,7 +198,8 @@ impl Store {
     /// observed again after a restart.
     pub fn set_status(&self, key: &ObjectKey, status: &Value) {
         let mut inner = self.lock();
-        let Some(entry) = inner.objects.get(key).filter(|entry| entry.value.get("status") != Some(status)) else {
+        let Some(entry) = inner.objects.get(key).filter(|entry| entry.value.get("status") != Some(status))
+        else {
             return;
         };
         let mut value = Value::clone(&entry.value);
@@ -299,8 +310,9 @@ pub(crate) fn key_of(resource: Resource, value: &Value) -> ObjectKey {
 
 /// Sets one field of the metadata.
 pub(crate) fn set_metadata(value: &mut Value, field: &str, content: Value) {
-    if let Some(metadata) =
-        value.as_object_mut().and_then(|object| object.entry("metadata").or_insert_with(|| json!({})).as_object_mut())
+    if let Some(metadata) = value
+        .as_object_mut()
+        .and_then(|object| object.entry("metadata").or_insert_with(|| json!({})).as_object_mut())
     {
         metadata.insert(field.to_owned(), content);
     }
@@ -324,7 +336,8 @@ fn same_but_version(a: &Value, b: &Value) -> bool {
         let mut value = value.clone();
         if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.remove("resourceVersion");
-            for entry in metadata.get_mut("managedFields").and_then(Value::as_array_mut).into_iter().flatten() {
+            for entry in metadata.get_mut("managedFields").and_then(Value::as_array_mut).into_iter().flatten()
+            {
                 entry.as_object_mut().map(|entry| entry.remove("time"));
             }
         }

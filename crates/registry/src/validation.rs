@@ -11,8 +11,8 @@ use std::fmt;
 
 use serde_json::Value;
 
-pub(crate) use spec::RESERVED_NAME;
 pub use api_service::check_api_service;
+pub(crate) use spec::RESERVED_NAME;
 pub use spec::{check_name, check_spec};
 
 /// A JSON object under inspection, for readers outside of this module.

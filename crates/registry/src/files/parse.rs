@@ -134,12 +134,9 @@ fn misspelt(value: &Value, api_version: &str, kind: &str) -> Option<String> {
         return Some("apiVersion and kind are missing".to_owned());
     }
     let group = api_version.split('/').next().unwrap_or_default();
-    let ours = Resource::ALL.into_iter().find(|resource| resource.group() == group || resource.kind() == kind)?;
-    Some(format!(
-        "{api_version} {kind} is not known; did you mean {} {}?",
-        ours.api_version(),
-        ours.kind()
-    ))
+    let ours =
+        Resource::ALL.into_iter().find(|resource| resource.group() == group || resource.kind() == kind)?;
+    Some(format!("{api_version} {kind} is not known; did you mean {} {}?", ours.api_version(), ours.kind()))
 }
 
 /// The line, from 1, at which the field with this path stands, as near as a look at the text can tell.
@@ -147,9 +144,9 @@ fn line_of(document: &str, path: &str) -> Option<usize> {
     let lines: Vec<&str> = document.lines().collect();
     let (mut at, mut known) = (0, None);
     for segment in path.split('.') {
-        let (name, index) = segment.split_once('[').map_or((segment, None), |(name, rest)| {
-            (name, rest.trim_end_matches(']').parse::<usize>().ok())
-        });
+        let (name, index) = segment
+            .split_once('[')
+            .map_or((segment, None), |(name, rest)| (name, rest.trim_end_matches(']').parse::<usize>().ok()));
         let named = |line: &&str| {
             let key = line.trim_start().trim_start_matches("- ").trim_start_matches(['"', '\'']);
             key.strip_prefix(name).is_some_and(|rest| rest.trim_start_matches(['"', '\'']).starts_with(':'))
@@ -157,7 +154,8 @@ fn line_of(document: &str, path: &str) -> Option<usize> {
         let Some(found) = lines.iter().skip(at).position(|line| named(&line)) else { break };
         at += found;
         if let Some(index) = index {
-            let items = lines.iter().enumerate().skip(at + 1).filter(|(_, l)| l.trim_start().starts_with('-'));
+            let items =
+                lines.iter().enumerate().skip(at + 1).filter(|(_, l)| l.trim_start().starts_with('-'));
             at = items.map(|(line, _)| line).nth(index).unwrap_or(at);
         }
         known = Some(at + 1);
@@ -174,7 +172,8 @@ mod tests {
     #[test]
     fn documents_are_found_with_their_lines() {
         let found = parse(TWO, false).expect("valid");
-        let names: Vec<_> = found.iter().map(|f| (text(&f.value, "/metadata/name").unwrap_or(""), f.line)).collect();
+        let names: Vec<_> =
+            found.iter().map(|f| (text(&f.value, "/metadata/name").unwrap_or(""), f.line)).collect();
         assert_eq!(names, [("a", 3), ("b", 13)]);
     }
 

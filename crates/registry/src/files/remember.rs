@@ -79,7 +79,8 @@ impl Memory {
     fn with_metadata(&self, found: Found) -> Kept {
         let Found { resource, line, mut value, .. } = found;
         let before = self.find(&key_of(resource, &value), &value);
-        let earlier = |field: &str| before.and_then(|object| object.pointer(&format!("/metadata/{field}"))).cloned();
+        let earlier =
+            |field: &str| before.and_then(|object| object.pointer(&format!("/metadata/{field}"))).cloned();
         let same_spec = before.is_some_and(|object| object.get("spec") == value.get("spec"));
         let generation = earlier("generation").and_then(|g| g.as_i64()).unwrap_or(0) + i64::from(!same_spec);
         let uid = earlier("uid").unwrap_or_else(|| json!(uuid::Uuid::new_v4().to_string()));
@@ -88,7 +89,8 @@ impl Memory {
             object.remove("status");
         }
         if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
-            for field in ["managedFields", "resourceVersion", "generateName", "ownerReferences", "finalizers"] {
+            for field in ["managedFields", "resourceVersion", "generateName", "ownerReferences", "finalizers"]
+            {
                 metadata.remove(field);
             }
         }
@@ -110,7 +112,9 @@ impl Memory {
     pub(super) fn objects(&self) -> (Vec<FileObject>, Vec<FileProblem>) {
         let mut objects: BTreeMap<ObjectKey, FileObject> = BTreeMap::new();
         let mut problems = Vec::new();
-        for (path, kept) in self.record.files.iter().flat_map(|(path, all)| all.iter().map(move |kept| (path, kept))) {
+        for (path, kept) in
+            self.record.files.iter().flat_map(|(path, all)| all.iter().map(move |kept| (path, kept)))
+        {
             let Some(object) = declared(path, kept) else { continue };
             let key = object.declared.key.clone();
             match objects.get(&key) {

@@ -71,7 +71,8 @@ impl Scanner {
             Ok(listed) => listed,
             Err(error) => {
                 // A directory that cannot be read says nothing: everything stays as it was.
-                let message = format!("cannot read the directory: {error}; its registrations stay as they were");
+                let message =
+                    format!("cannot read the directory: {error}; its registrations stay as they were");
                 let problem = FileProblem { path: self.directory.clone(), line: None, message };
                 return self.unreadable.replace(problem.clone()) != Some(problem);
             }
@@ -108,7 +109,8 @@ impl Scanner {
                     self.memory.learn(path, found);
                 }
                 Err(mistakes) => {
-                    let kept = if self.memory.knows(path) { "; what it said before stays in force" } else { "" };
+                    let kept =
+                        if self.memory.knows(path) { "; what it said before stays in force" } else { "" };
                     let problem = |(line, message): (Option<usize>, String)| FileProblem {
                         path: path.clone(),
                         line,
@@ -139,7 +141,8 @@ fn list(directory: &Path) -> std::io::Result<Vec<(PathBuf, Stamp)>> {
         // Follows symbolic links, as a mounted ConfigMap has them. What has just gone is not there.
         let Ok(metadata) = std::fs::metadata(&path) else { continue };
         if ours && !hidden && metadata.is_file() {
-            let stamp = Stamp { modified: metadata.modified().ok(), len: metadata.len(), inode: metadata.ino() };
+            let stamp =
+                Stamp { modified: metadata.modified().ok(), len: metadata.len(), inode: metadata.ino() };
             files.push((path, stamp));
         }
     }

@@ -35,7 +35,9 @@ impl Inner {
                     self.hidden.extend(hidden(&key, &file));
                     continue;
                 }
-                Some(shown) if shown.declared == file.declared && same_metadata(&shown.value, &file.value) => {
+                Some(shown)
+                    if shown.declared == file.declared && same_metadata(&shown.value, &file.value) =>
+                {
                     continue;
                 }
                 Some(_) => ChangeKind::Modified,
@@ -55,7 +57,9 @@ fn is_file(entry: &Entry) -> bool {
 }
 
 fn same_metadata(a: &Value, b: &Value) -> bool {
-    ["/metadata/labels", "/metadata/annotations"].iter().all(|pointer| a.pointer(pointer) == b.pointer(pointer))
+    ["/metadata/labels", "/metadata/annotations"]
+        .iter()
+        .all(|pointer| a.pointer(pointer) == b.pointer(pointer))
 }
 
 fn hidden(key: &ObjectKey, file: &Entry) -> Option<StoreProblem> {

@@ -115,7 +115,8 @@ fn last_good(
     problems: &mut Vec<StoreProblem>,
 ) -> Option<(Value, Declared)> {
     // The copy carries the name of the file it belongs to.
-    let copy = std::fs::read(copy_of(path)).ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+    let copy =
+        std::fs::read(copy_of(path)).ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
     let kept = copy.and_then(|value| {
         let declared = declare(resource, &value, Source::Store).ok()?;
         Some((value, declared))

@@ -14,7 +14,11 @@ use crate::{
 };
 
 /// Reads the spec of the APIService `name`. With problems in it the result is of no use.
-pub fn check_api_service(name: &str, value: Option<&Value>, problems: &mut Problems) -> Option<ApiServiceSpec> {
+pub fn check_api_service(
+    name: &str,
+    value: Option<&Value>,
+    problems: &mut Problems,
+) -> Option<ApiServiceSpec> {
     let Some(value) = value.filter(|value| !value.is_null()) else {
         problems.required("spec", "an APIService names a group and a version");
         return None;

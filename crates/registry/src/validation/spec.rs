@@ -76,7 +76,8 @@ fn target(spec: &mut Fields<'_>, problems: &mut Problems) -> (Option<Target>, St
     let endpoints = spec.list("endpoints", problems);
     let service = spec.object("service", problems);
     let path = spec.text("path", problems);
-    let given = usize::from(url.is_some()) + usize::from(endpoints.is_some()) + usize::from(service.is_some());
+    let given =
+        usize::from(url.is_some()) + usize::from(endpoints.is_some()) + usize::from(service.is_some());
     if given == 0 {
         problems.required("spec.url", "say where the server is: spec.url, spec.endpoints or spec.service");
     } else if given > 1 {
@@ -148,13 +149,19 @@ fn service_reference(mut service: Fields<'_>, problems: &mut Problems) -> Option
                 None
             }
         },
-        Some(value) => match value.as_u64().and_then(|port| u16::try_from(port).ok()).filter(|port| *port > 0) {
-            Some(port) => Some(ServicePort::Number(port)),
-            None => {
-                problems.invalid(&field, value, "must be a port number between 1 and 65535, or a port's name");
-                None
+        Some(value) => {
+            match value.as_u64().and_then(|port| u16::try_from(port).ok()).filter(|port| *port > 0) {
+                Some(port) => Some(ServicePort::Number(port)),
+                None => {
+                    problems.invalid(
+                        &field,
+                        value,
+                        "must be a port number between 1 and 65535, or a port's name",
+                    );
+                    None
+                }
             }
-        },
+        }
     };
     service.finish(problems);
     Some(ServiceReference { namespace: namespace?.to_owned(), name: name?.to_owned(), port: port? })

@@ -1,0 +1,155 @@
+//! The door's own requests to a server: as whom, with what bounds.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use catalog::{Cause, Failure, IdentityMode, Role, Server};
+use dial::{Answer, Call, Client};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use kube_wire::{UserInfo, identity};
+
+use crate::config::Polling;
+
+/// Asks one endpoint of a server.
+#[derive(Clone, Debug)]
+pub(crate) struct Asker {
+    pub(crate) client: Arc<Client>,
+    headers: Arc<HeaderMap>,
+    polling: Arc<Polling>,
+    role: Role,
+    identity: IdentityMode,
+}
+
+/// What kind of document is asked for: it decides about time and size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Discovery,
+    OpenApi,
+}
+
+/// The core brings many times what a federated server may.
+const CORE_FACTOR: usize = 8;
+
+impl Asker {
+    pub(crate) fn new(
+        client: Arc<Client>,
+        headers: Arc<HeaderMap>,
+        polling: Arc<Polling>,
+        server: &Server,
+    ) -> Self {
+        Self { client, headers, polling, role: server.role, identity: server.identity }
+    }
+
+    /// The same without an identity: under the door's own credentials alone.
+    pub(crate) fn as_oneself(&self) -> Self {
+        Self { headers: Arc::default(), ..self.clone() }
+    }
+
+    pub(crate) fn role(&self) -> Role {
+        self.role
+    }
+
+    pub(crate) fn identity(&self) -> IdentityMode {
+        self.identity
+    }
+
+    /// GETs `path`; an answer of 304 only when `etag` is given.
+    pub(crate) async fn get(
+        &self,
+        kind: Kind,
+        path: &str,
+        accept: &'static str,
+        etag: Option<&str>,
+    ) -> Result<Answer, Failure> {
+        let (limit, timeout) = self.bounds(kind);
+        let mut call = Call::get(path).limit(limit).timeouts(self.polling.head_timeout.min(timeout), timeout);
+        call.headers = HeaderMap::clone(&self.headers);
+        call.headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
+        call.headers.insert(header::USER_AGENT, HeaderValue::from_static("trellis"));
+        if let Some(etag) = etag.and_then(|etag| HeaderValue::from_str(etag).ok()) {
+            call.headers.insert(header::IF_NONE_MATCH, etag);
+        }
+        let answer = self.client.call(&call).await?;
+        judge(path, &answer)?;
+        Ok(answer)
+    }
+
+    fn bounds(&self, kind: Kind) -> (usize, Duration) {
+        let (bytes, timeout) = match kind {
+            Kind::Discovery => (self.polling.discovery_bytes, self.polling.discovery_timeout),
+            Kind::OpenApi => (self.polling.openapi_bytes, self.polling.openapi_timeout),
+        };
+        match self.role {
+            Role::Core => (bytes.saturating_mul(CORE_FACTOR), timeout),
+            Role::Federated => (bytes, timeout),
+        }
+    }
+}
+
+/// Whether the server says that there is no such document, in whatever way.
+pub(crate) fn is_absent(answer: &Answer) -> bool {
+    matches!(
+        answer.status,
+        StatusCode::NOT_FOUND
+            | StatusCode::METHOD_NOT_ALLOWED
+            | StatusCode::NOT_ACCEPTABLE
+            | StatusCode::GONE
+    )
+}
+
+/// Its ETag as text.
+pub(crate) fn etag_of(answer: &Answer) -> Option<String> {
+    answer.headers.get(header::ETAG).and_then(|value| value.to_str().ok()).map(str::to_owned)
+}
+
+/// The body of a 200 answer in JSON.
+pub(crate) fn json_body(path: &str, answer: &Answer) -> Result<Bytes, Failure> {
+    let media_type = answer.media_type();
+    if media_type != "application/json" && !media_type.ends_with("+json") {
+        let detail = format!("GET {path} was answered with content type {media_type:?}");
+        return Err(Failure::new(Cause::WrongContentType, detail));
+    }
+    Ok(answer.body.clone())
+}
+
+/// Refuses answers that are neither a document nor the lack of one.
+fn judge(path: &str, answer: &Answer) -> Result<(), Failure> {
+    let cause = match answer.status {
+        StatusCode::OK | StatusCode::NOT_MODIFIED => return Ok(()),
+        _ if is_absent(answer) => return Ok(()),
+        StatusCode::UNAUTHORIZED => Cause::IdentityRejected,
+        StatusCode::FORBIDDEN => Cause::Forbidden,
+        _ => Cause::UnexpectedStatus,
+    };
+    let said = said(answer);
+    Err(Failure::new(cause, format!("GET {path} was answered with {}{said}", answer.status)))
+}
+
+/// What the server gave as its reason, one line of it.
+fn said(answer: &Answer) -> String {
+    let text = String::from_utf8_lossy(&answer.body[..answer.body.len().min(4096)]);
+    let status: Option<serde_json::Value> = serde_json::from_slice(&answer.body).ok();
+    let message = status.as_ref().and_then(|status| status.get("message")?.as_str()).unwrap_or(&text);
+    let line: String = message.lines().next().unwrap_or_default().chars().take(300).collect();
+    if line.trim().is_empty() { String::new() } else { format!(": {}", line.trim()) }
+}
+
+/// The headers by which the door says to `server` that `user` asks.
+pub(crate) fn identity_headers(server: &Server, user: &UserInfo) -> HeaderMap {
+    let pairs = match server.identity {
+        IdentityMode::RequestHeader => identity::request_header::encode(user),
+        IdentityMode::Impersonate => {
+            // To act for system:masters would ask for more than discovery is worth.
+            let plain = UserInfo::new(user.name.clone(), [identity::AUTHENTICATED_GROUP]);
+            identity::impersonate::encode(&plain)
+        }
+        IdentityMode::PassThrough => Ok(Vec::new()),
+    };
+    let mut headers = HeaderMap::new();
+    for (name, value) in pairs.unwrap_or_default() {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            headers.append(name, value);
+        }
+    }
+    headers
+}

@@ -1,0 +1,228 @@
+//! One backend in the hub's books.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use catalog::{
+    Condition, Contribution, Discovery, EndpointHealth, OpenApi, Selection, Server, ServerHealth, ServerName,
+};
+use tokio::sync::{Notify, watch};
+
+use super::explain::Circumstances;
+use crate::{
+    candidate::Candidate,
+    clock, conditions,
+    discovery::Named,
+    last_good::LastGood,
+    registration::{DEFAULT_GROUP_PRIORITY, DEFAULT_VERSION_PRIORITY, OpenApiPaths},
+    resolve::{Trouble, same_revision},
+    task::{self, Assignment, Health, Shared},
+};
+
+/// Under which the core's last good copy is kept: there is only one.
+const CORE_UID: &str = "core";
+
+pub(crate) struct Managed {
+    /// None: the core.
+    pub(super) candidate: Option<Candidate>,
+    pub(super) server: Arc<Server>,
+    pub(super) trouble: Option<Trouble>,
+    pub(super) incarnation: u64,
+    pub(super) kick: Arc<Notify>,
+    /// As the server itself gave it.
+    pub(super) known: LastGood,
+    /// When it last gave something new, seconds since the Unix epoch.
+    pub(super) learned_at: i64,
+    /// As it goes into the catalog.
+    shown: Option<Arc<Discovery>>,
+    pub(super) openapi: Arc<OpenApi>,
+    pub(super) health: Health,
+    pub(super) conditions: Vec<Condition>,
+    pub(super) group_versions: Vec<String>,
+    assignments: watch::Sender<Arc<Assignment>>,
+}
+
+impl Managed {
+    /// Restores what is known of the server and starts its task.
+    pub(super) fn new(
+        shared: &Arc<Shared>,
+        incarnation: u64,
+        candidate: Option<Candidate>,
+        server: Server,
+        trouble: Option<Trouble>,
+    ) -> Self {
+        let uid = candidate.as_ref().map_or(CORE_UID, |candidate| candidate.uid.as_str()).to_owned();
+        let known = shared.last_good.load(&server.name, &uid);
+        let server = Arc::new(server);
+        let assignment = assignment(candidate.as_ref(), &server, uid);
+        let (assignments, receiver) = watch::channel(Arc::new(assignment));
+        let kick = Arc::new(Notify::new());
+        task::start(Arc::clone(shared), incarnation, receiver, Arc::clone(&kick), known.clone());
+        Self {
+            candidate,
+            server,
+            trouble,
+            incarnation,
+            kick,
+            shown: known.discovery.clone(),
+            openapi: Arc::new(known.openapi.references()),
+            learned_at: 0,
+            known,
+            health: Health::default(),
+            conditions: Vec::new(),
+            group_versions: Vec::new(),
+            assignments,
+        }
+    }
+
+    pub(super) fn is_core(&self) -> bool {
+        self.candidate.is_none()
+    }
+
+    pub(super) fn uid(&self) -> &str {
+        self.candidate.as_ref().map_or(CORE_UID, |candidate| &candidate.uid)
+    }
+
+    /// Takes a changed registration; tells whether the catalog is concerned.
+    pub(super) fn change(&mut self, candidate: Candidate, server: Server, trouble: Option<Trouble>) -> bool {
+        let old = self.candidate.replace(candidate);
+        let claims_changed = old.as_ref().map(|c| (&c.selection, c.registered_at))
+            != self.candidate.as_ref().map(|c| (&c.selection, c.registered_at));
+        let server_changed = self.take_server(server, trouble);
+        claims_changed | server_changed
+    }
+
+    /// The same for the core.
+    pub(super) fn change_core(&mut self, server: Server, trouble: Option<Trouble>) -> bool {
+        self.take_server(server, trouble)
+    }
+
+    fn take_server(&mut self, mut server: Server, trouble: Option<Trouble>) -> bool {
+        self.trouble = trouble;
+        if same_revision(&self.server, &server) {
+            server.revision = self.server.revision;
+        }
+        let unchanged = server.revision == self.server.revision && server.endpoints == self.server.endpoints;
+        if !unchanged {
+            self.server = Arc::new(server);
+        }
+        let uid = self.uid().to_owned();
+        let next = assignment(self.candidate.as_ref(), &self.server, uid);
+        self.assignments.send_if_modified(|current| {
+            let same = Arc::ptr_eq(&current.server, &next.server)
+                && current.paths == next.paths
+                && current.named == next.named;
+            if !same {
+                *current = Arc::new(next);
+            }
+            !same
+        });
+        !unchanged
+    }
+
+    /// Whether the server is where `server` says, with the same trouble.
+    pub(super) fn is_at(&self, server: &Server, trouble: Option<&Trouble>) -> bool {
+        same_revision(&self.server, server)
+            && self.server.endpoints == server.endpoints
+            && self.trouble.as_ref() == trouble
+    }
+
+    /// Sets what goes into the catalog; tells whether it is something else than before.
+    pub(super) fn show(&mut self, discovery: Option<Arc<Discovery>>) -> bool {
+        let same = match (&self.shown, &discovery) {
+            (Some(shown), Some(new)) => Arc::ptr_eq(shown, new) || same_discovery(shown, new),
+            (None, None) => true,
+            _ => false,
+        };
+        if !same {
+            self.shown = discovery;
+        }
+        !same
+    }
+
+    pub(super) fn contribution(&self) -> Contribution {
+        let (registered_at, selection) = match &self.candidate {
+            Some(candidate) => (candidate.registered_at, candidate.selection.clone()),
+            None => (
+                0,
+                Selection::All {
+                    group_priority: DEFAULT_GROUP_PRIORITY,
+                    version_priority: DEFAULT_VERSION_PRIORITY,
+                },
+            ),
+        };
+        Contribution {
+            server: Arc::clone(&self.server),
+            registered_at,
+            selection,
+            discovery: self.shown.clone(),
+            openapi: Arc::clone(&self.openapi),
+        }
+    }
+
+    /// The discovery that is in the catalog.
+    pub(super) fn shown(&self) -> Option<&Arc<Discovery>> {
+        self.shown.as_ref()
+    }
+
+    pub(super) fn health_report(
+        &mut self,
+        name: &ServerName,
+        of: &Circumstances<'_>,
+        warning: Duration,
+    ) -> ServerHealth {
+        self.group_versions = of.group_versions(name, self.shown.as_deref());
+        let findings = of.findings(name, self, warning);
+        conditions::apply(&mut self.conditions, findings);
+        let time = |seconds: i64| (seconds > 0).then(|| clock::format(seconds));
+        let endpoint = |state: &task::EndpointState| EndpointHealth {
+            address: state.address.clone(),
+            failure: state.outcome.clone().and_then(Result::err),
+            last_probe: time(state.last_probe.load(Ordering::Relaxed)),
+        };
+        let last = self.health.last_discovery.load(Ordering::Relaxed).max(self.known.at);
+        ServerHealth {
+            name: name.clone(),
+            source: self.candidate.as_ref().map_or("Core", |candidate| candidate.source),
+            conditions: self.conditions.clone(),
+            endpoints: self.health.endpoints.iter().map(endpoint).collect(),
+            group_versions: self.group_versions.clone(),
+            last_discovery: time(last),
+        }
+    }
+}
+
+fn assignment(candidate: Option<&Candidate>, server: &Arc<Server>, uid: String) -> Assignment {
+    let named: Named = candidate.and_then(|candidate| match &candidate.selection {
+        Selection::Only(versions) => {
+            Some(versions.iter().map(|v| (v.group.clone(), v.version.clone())).collect())
+        }
+        Selection::All { .. } => None,
+    });
+    Assignment {
+        server: Arc::clone(server),
+        uid,
+        paths: candidate.map_or_else(OpenApiPaths::default, |candidate| candidate.spec.openapi.clone()),
+        named,
+    }
+}
+
+fn same_discovery(a: &Discovery, b: &Discovery) -> bool {
+    let same_versions = |a: &[catalog::VersionOffer], b: &[catalog::VersionOffer]| {
+        a.len() == b.len()
+            && a.iter().zip(b).all(|(a, b)| {
+                a.version == b.version
+                    && a.current == b.current
+                    && a.resources.get() == b.resources.get()
+                    && a.legacy == b.legacy
+            })
+    };
+    same_versions(&a.core, &b.core)
+        && a.groups.len() == b.groups.len()
+        && a.groups
+            .iter()
+            .zip(&b.groups)
+            .all(|(a, b)| a.name == b.name && a.origin == b.origin && same_versions(&a.versions, &b.versions))
+}

@@ -1,0 +1,78 @@
+//! One endpoint under observation.
+
+use std::{
+    sync::{Arc, atomic::AtomicI64},
+    time::Instant,
+};
+
+use catalog::{Failure, Server};
+use dial::{Client, TlsSetup};
+use http::HeaderMap;
+
+use super::{EndpointState, Pace};
+use crate::{asker::Asker, clock, config::Polling, discovery::Found};
+
+/// An endpoint with what is known of it.
+pub(super) struct Probe {
+    /// The failure when the registration's certificates cannot be used.
+    pub(super) asker: Result<Asker, Failure>,
+    pub(super) state: EndpointState,
+    pub(super) due: Instant,
+    pub(super) asked: Option<Instant>,
+    pub(super) in_flight: bool,
+    failures: u32,
+}
+
+/// The outcome of a probe; beside the discovery the refusal of the door's identity, if there was one.
+pub(super) struct Probed {
+    pub(super) index: usize,
+    pub(super) outcome: Result<(Found, Option<Failure>), Failure>,
+}
+
+impl Probe {
+    /// One for each endpoint of `server`, all due at once.
+    pub(super) fn all(server: &Arc<Server>, headers: &Arc<HeaderMap>, polling: &Arc<Polling>) -> Vec<Self> {
+        if server.endpoints.is_empty() {
+            return Vec::new();
+        }
+        let setup = TlsSetup::new(server).map(Arc::new);
+        let now = Instant::now();
+        let probe = |endpoint: &catalog::Endpoint| {
+            let asker = setup.clone().map(|setup| {
+                let client = Client::new(Arc::clone(server), endpoint.clone(), setup);
+                Asker::new(Arc::new(client), Arc::clone(headers), Arc::clone(polling), server)
+            });
+            let state = EndpointState {
+                address: endpoint.address(),
+                outcome: None,
+                last_probe: Arc::new(AtomicI64::new(0)),
+            };
+            Self { asker, state, due: now, asked: None, in_flight: false, failures: 0 }
+        };
+        server.endpoints.iter().map(probe).collect()
+    }
+
+    pub(super) fn is_well(&self) -> bool {
+        matches!(self.state.outcome, Some(Ok(())))
+    }
+
+    pub(super) fn succeeded(&mut self, pace: &Pace, leads: bool) {
+        self.in_flight = false;
+        self.failures = 0;
+        self.state.outcome = Some(Ok(()));
+        self.due = pace.after_success(Instant::now(), leads);
+    }
+
+    pub(super) fn failed(&mut self, failure: Failure, pace: &Pace) {
+        self.in_flight = false;
+        self.failures = self.failures.saturating_add(1);
+        self.state.outcome = Some(Err(failure));
+        self.due = Instant::now() + pace.after_failures(self.failures);
+    }
+
+    /// End of the certificate that it showed.
+    pub(super) fn certificate_end(&self) -> Option<i64> {
+        let asker = self.asker.as_ref().ok()?;
+        asker.client.certificate_end().map(clock::seconds)
+    }
+}
