@@ -10,6 +10,7 @@ mod contribution;
 mod document;
 mod failure;
 mod health;
+pub mod openapi;
 mod ownership;
 mod routes;
 mod secret;
