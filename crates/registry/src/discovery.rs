@@ -10,7 +10,7 @@ use catalog::{Cause, Discovery, Failure, Role};
 use futures_util::{StreamExt as _, stream};
 use http::StatusCode;
 
-pub(crate) use legacy::{legacy_list, lists_of};
+pub(crate) use legacy::lists_of;
 
 use crate::asker::{Asker, Kind, etag_of, is_absent, json_body};
 use parse::Document;

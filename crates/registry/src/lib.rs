@@ -27,5 +27,6 @@ pub mod store;
 mod task;
 pub mod validation;
 
+pub use api::crd_manifest;
 pub use config::{Config, CoreConfig, PROBE_USER, Polling, ProxyClientFiles};
 pub use registry::{Registry, StartError};

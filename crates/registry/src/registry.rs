@@ -98,7 +98,7 @@ impl Registry {
         let kicks: Kicks = Arc::new(RwLock::new(HashMap::new()));
         let core = start_core(&shared, &outputs, &kicks, &stopped)?;
         let in_process = if shared.config.core.is_none() {
-            crate::api::contribution(&store, &documents)
+            vec![crate::api::contribution(&store, &documents)]
         } else {
             Vec::new()
         };

@@ -113,14 +113,6 @@ impl Problems {
         Self(self.0.iter().filter(|problem| problem.kind != ProblemKind::Unknown).cloned().collect())
     }
 
-    pub(crate) fn push(&mut self, problem: Problem) {
-        self.0.push(problem);
-    }
-
-    pub(crate) fn extend(&mut self, other: Self) {
-        self.0.extend(other.0);
-    }
-
     pub(crate) fn required(&mut self, field: &str, reason: impl Into<String>) {
         self.report(field, ProblemKind::Required, reason, None);
     }

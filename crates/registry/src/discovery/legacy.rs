@@ -86,7 +86,7 @@ fn resources(body: &[u8]) -> Option<Arc<RawValue>> {
 }
 
 /// The server's own `APIResourceList` of a version, when it gives one.
-pub(crate) async fn legacy_list(asker: &Asker, group: &str, version: &str) -> Option<Bytes> {
+async fn legacy_list(asker: &Asker, group: &str, version: &str) -> Option<Bytes> {
     let path = match group {
         "" => format!("/api/{version}"),
         group => format!("/apis/{group}/{version}"),
