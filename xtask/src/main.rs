@@ -1,1 +1,44 @@
-fn main() {}
+//! The project's own commands: `cargo xtask test` and `cargo xtask upstream`.
+
+mod command;
+mod components;
+mod test;
+mod upstream;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::workspace::Workspace;
+
+/// One command for each thing that is done to this repository.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Prepares what the tests need, runs all checks and tests, and sums up.
+    Test(test::Arguments),
+    /// Builds or installs the real components named in upstream/components.toml; starts nothing.
+    Upstream(upstream::Arguments),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let outcome = Workspace::find().and_then(|workspace| match arguments.task {
+        Task::Test(arguments) => test::run(&workspace, &arguments),
+        Task::Upstream(arguments) => upstream::run(&workspace, &arguments),
+    });
+    match outcome {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
