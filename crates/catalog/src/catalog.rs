@@ -74,12 +74,18 @@ impl Catalog {
         self.routes.find(group, version)
     }
 
+    /// Who answers for a path that is no resource: the owner of the group for `/apis/G`, `/apis/G/V` and
+    /// `/api/V`, the core for everything else.
+    pub fn route_path(&self, path: &str) -> Route<'_> {
+        self.routes.find_path(path)
+    }
+
     /// The discovery document at a path as sent by the client (`/api`, `/api/V`, `/apis`, `/apis/G`,
     /// `/apis/G/V`, each with or without one trailing slash).
     ///
     /// Where a path has no aggregated form (all but `/api` and `/apis`, as upstream) the legacy document
     /// answers both; its content type then is [`Document::JSON`], which the client must accept.
-    /// None: not known here, so the request goes where [`route`](Self::route) says.
+    /// None: not known here, so the request goes where [`route_path`](Self::route_path) says.
     pub fn discovery(&self, path: &str, form: Form) -> Option<&Document> {
         let forms = self.documents.get(path.strip_suffix('/').unwrap_or(path))?;
         match (form, &forms.aggregated) {

@@ -58,6 +58,16 @@ impl Routes {
         }
     }
 
+    pub(crate) fn find_path(&self, path: &str) -> Route<'_> {
+        let mut segments = path.strip_prefix('/').unwrap_or(path).split('/');
+        let mut next = || segments.next().filter(|segment| !segment.is_empty());
+        match (next(), next(), next()) {
+            (Some("apis"), Some(group), version) => self.find(group, version.unwrap_or_default()),
+            (Some("api"), Some(version), _) => self.find("", version),
+            _ => self.core.as_ref().map_or(Route::None, Route::Core),
+        }
+    }
+
     /// Whether this backend answers for the group version.
     pub(crate) fn owns(&self, server: &Server, group: &str, version: &str) -> bool {
         self.find(group, version).server().is_some_and(|owner| owner.name == server.name)

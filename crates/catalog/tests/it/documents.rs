@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use catalog::{Catalog, Contribution, Discovery, Document, Form, Ownership, VersionOffer};
+use catalog::{Catalog, Contribution, Discovery, Document, Form, Ownership, Selection, VersionOffer};
 use expect_test::{Expect, expect};
 use kube_wire::etag;
 
-use crate::support::{group_offer, offering, raw, server, unseen, version_offer};
+use crate::support::{group_offer, offering, raw, selected, server, unseen, version_offer};
 
 fn build(contributions: &[Contribution]) -> Catalog {
     Catalog::build(&Ownership::default(), 7, contributions).catalog
@@ -219,4 +219,30 @@ fn own_resource_list() {
         assert_eq!(document.body == sent.as_bytes(), taken, "{sent}");
         assert_eq!(document.content_type, Document::JSON);
     }
+}
+
+/// What has no document here is asked where the group belongs: a known group is never "not found".
+#[test]
+fn paths_without_a_document() {
+    let selection = Selection::Only(vec![selected("s.example.com", "v1", 1000, 15)]);
+    let silent = Contribution { selection, ..unseen("silent", 1) };
+    let catalog = build(&[unseen("core", 0), silent, offering("a", 2, &[("a.example.com", &["v1"])])]);
+    for (path, owner) in [
+        ("/apis/s.example.com/v1", "silent"),
+        ("/apis/s.example.com/v1/", "silent"),
+        ("/apis/s.example.com/v2", "core"),
+        ("/apis/a.example.com", "a"),
+        ("/apis/a.example.com/v9", "a"),
+        ("/apis/a.example.com/v9/things", "a"),
+        ("/apis/other", "core"),
+        ("/apis", "core"),
+        ("/api/v1", "core"),
+        ("/logs/", "core"),
+        ("/", "core"),
+        ("", "core"),
+    ] {
+        let routed = catalog.route_path(path).server().expect("a backend");
+        assert_eq!(routed.name.as_str(), owner, "{path}");
+    }
+    assert!(Catalog::empty().route_path("/logs/").server().is_none());
 }
