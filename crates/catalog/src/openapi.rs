@@ -11,6 +11,7 @@ mod gvk;
 mod identity;
 mod merge;
 mod names;
+mod of_catalog;
 mod parts;
 mod plan;
 mod proto;

@@ -1,6 +1,6 @@
 //! Which OpenAPI documents are shown, and the index of those in version 3.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde::Serialize;
 
@@ -14,6 +14,8 @@ pub(crate) struct Specs {
     pub(crate) index: Document,
     /// By path below `/openapi/v3/`.
     pub(crate) documents: BTreeMap<String, DocumentRef>,
+    /// Swagger documents, the core's first, then by name.
+    pub(crate) v2: Vec<(Arc<Server>, DocumentRef)>,
 }
 
 #[derive(Serialize)]
@@ -39,13 +41,19 @@ impl Specs {
             });
             documents.extend(owned);
         }
-        Self { index: index(&documents), documents }
+        let mut v2: Vec<_> = backends
+            .contributions()
+            .iter()
+            .filter_map(|c| Some((Arc::clone(&c.server), c.openapi.v2.clone()?)))
+            .collect();
+        v2.sort_by(|(a, _), (b, _)| (a.role != Role::Core, &a.name).cmp(&(b.role != Role::Core, &b.name)));
+        Self { index: index(&documents), documents, v2 }
     }
 }
 
 impl Default for Specs {
     fn default() -> Self {
-        Self { index: index(&BTreeMap::new()), documents: BTreeMap::new() }
+        Self { index: index(&BTreeMap::new()), documents: BTreeMap::new(), v2: Vec::new() }
     }
 }
 
