@@ -34,7 +34,8 @@ pub(crate) use memo::{Key, Memo, NoAnswer};
 use crate::identity::Identity;
 use certificate::{Chains, PeerChain};
 
-/// Asks the core API server under the door's own identity: for TokenReviews and SubjectAccessReviews.
+/// Asks the core API server under the door's own identity: for TokenReviews and SubjectAccessReviews,
+/// and for its version.
 pub trait CoreClient: Send + Sync {
     /// Posts a JSON object and gives the body of the answer, whose status was 2xx.
     ///
@@ -45,6 +46,12 @@ pub trait CoreClient: Send + Sync {
         path: &'static str,
         body: Bytes,
     ) -> BoxFuture<'static, Result<Bytes, catalog::Failure>>;
+
+    /// Gets a document, the same way.
+    ///
+    /// # Errors
+    /// As [`post_json`](Self::post_json).
+    fn get(&self, path: &'static str) -> BoxFuture<'static, Result<Bytes, catalog::Failure>>;
 }
 
 /// What callers are recognised by. Replaced as a whole when one of its files changes.

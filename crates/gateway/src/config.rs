@@ -5,7 +5,7 @@ use std::sync::Arc;
 use catalog::{Documents, HealthReport};
 use tokio::sync::watch;
 
-use crate::{Backends, Limits, audit::Audit, authn::Authenticator, authz::Authorizer, metrics::Metrics};
+use crate::{Backends, Check, Limits, audit::Audit, authn::Authenticator, authz::Authorizer, metrics::Metrics};
 
 /// The parts that the binary wires together.
 pub struct Config {
@@ -25,4 +25,8 @@ pub struct Config {
     pub audit: Audit,
     /// What clients may cost.
     pub limits: Limits,
+    /// What must be in order for `/healthz` and `/readyz`, beside the gateway itself.
+    pub checks: Vec<Check>,
+    /// Summarise discovery, and pass nothing on.
+    pub discovery_only: bool,
 }

@@ -27,6 +27,7 @@ mod timeout;
 mod upgrade;
 
 pub use config::Config;
+pub use health::Check;
 pub use drain::{Shutdown, ShutdownHandle};
 pub use limits::Limits;
 pub use listener::Gateway;

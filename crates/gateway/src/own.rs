@@ -41,20 +41,29 @@ impl Backends {
 
 impl CoreClient for OwnClient {
     fn post_json(&self, path: &'static str, body: Bytes) -> BoxFuture<'static, Result<Bytes, Failure>> {
-        let backends = self.backends.clone();
-        Box::pin(async move {
-            let deadline = Instant::now() + TIMEOUT;
-            let routing = backends.routing().clone();
-            let core = core(&routing.catalog)?;
-            let pool = routing.pool(&core.name).ok_or_else(no_core)?;
-            let head = Head::own(Method::POST, path, headers(core)?, core)
-                .map_err(|status| Failure::new(Cause::InvalidCredentials, status.message.clone()))?;
-            let delivery =
-                Delivery { pool, head: &head, body: RequestBody::Full(body), class: Class::Ordinary };
-            let answer = delivery.send(Some(deadline)).await.map_err(failure)?;
-            read(answer, deadline).await
-        })
+        Box::pin(ask(self.backends.clone(), Method::POST, path, RequestBody::Full(body)))
     }
+
+    fn get(&self, path: &'static str) -> BoxFuture<'static, Result<Bytes, Failure>> {
+        Box::pin(ask(self.backends.clone(), Method::GET, path, RequestBody::Empty))
+    }
+}
+
+async fn ask(
+    backends: Arc<Backends>,
+    method: Method,
+    path: &'static str,
+    body: RequestBody,
+) -> Result<Bytes, Failure> {
+    let deadline = Instant::now() + TIMEOUT;
+    let routing = backends.routing().clone();
+    let core = core(&routing.catalog)?;
+    let pool = routing.pool(&core.name).ok_or_else(no_core)?;
+    let head = Head::own(method, path, headers(core)?, core)
+        .map_err(|status| Failure::new(Cause::InvalidCredentials, status.message.clone()))?;
+    let delivery = Delivery { pool, head: &head, body, class: Class::Ordinary };
+    let answer = delivery.send(Some(deadline)).await.map_err(failure)?;
+    read(answer, deadline).await
 }
 
 fn core(catalog: &Catalog) -> Result<&Arc<Server>, Failure> {

@@ -18,6 +18,7 @@ use crate::{
     documents,
     drain::{Actives, Watches},
     forward::{self, Answer, AuditId, Head, HeadSource},
+    health::Checks,
     identity::Identity,
     limits::Gauge,
     metrics::Metrics,
@@ -40,13 +41,21 @@ pub(crate) struct Door {
     pub(crate) shutdown: Shutdown,
     pub(crate) watches: Arc<Watches>,
     pub(crate) actives: Actives,
+    pub(crate) own: documents::Own,
     reading: Arc<Gauge>,
     writing: Arc<Gauge>,
 }
 
 impl Door {
     pub(crate) fn new(config: Config, shutdown: Shutdown) -> Self {
+        let (serving, backends) = (shutdown.clone(), config.backends.clone());
+        let checks = Checks::new(
+            move || serving.is_serving(),
+            move || backends.routing().catalog.generation() > 0,
+            config.checks,
+        );
         Self {
+            own: documents::Own::new(checks, config.backends.core_client(), config.discovery_only),
             backends: config.backends,
             health: config.health,
             documents: config.documents,
@@ -172,6 +181,7 @@ impl Asked<'_> {
         {
             return Ok(Reply::Own(answer));
         }
+        door.own.passes_on()?;
         self.enter(&parts.method, &caller, held)?;
         self.pass_on(parts, body, &identity, held).await
     }
