@@ -19,7 +19,11 @@ pub fn failure_of(error: &(dyn Error + 'static)) -> Failure {
         deepest = error;
         next = source(error);
     }
-    Failure::new(cause.unwrap_or(Cause::ConnectionLost), text(error, deepest))
+    let text = text(error, deepest);
+    match pki::classify_text(&text) {
+        Some(tls) => as_failure(&tls),
+        None => Failure::new(cause.unwrap_or(Cause::ConnectionLost), text),
+    }
 }
 
 /// `io::Error` hides what it wraps from `source()`; the wrapped error is the one that tells.
@@ -42,8 +46,10 @@ fn hint(error: &(dyn Error + 'static)) -> Option<Cause> {
     let hyper = error.downcast_ref::<hyper::Error>()?;
     match () {
         () if hyper.is_timeout() => Some(Cause::ResponseTimeout),
-        // Garbage where a status line should be, or HTTP/2 frames out of order.
+        // Garbage where a status line should be.
         () if hyper.is_parse() => Some(Cause::ProtocolError),
+        // It speaks before it was asked. hyper has no predicate for this kind.
+        () if hyper.to_string().contains("unexpected message") => Some(Cause::ProtocolError),
         () => None,
     }
 }
@@ -58,8 +64,11 @@ fn text(error: &(dyn Error + 'static), deepest: &(dyn Error + 'static)) -> Strin
 
 /// Why TLS failed.
 pub(crate) fn tls_failure(error: &rustls::Error) -> Failure {
-    let failure = pki::classify(error);
-    let cause = match &failure {
+    as_failure(&pki::classify(error))
+}
+
+fn as_failure(failure: &TlsFailure) -> Failure {
+    let cause = match failure {
         TlsFailure::UnknownAuthority => Cause::UnknownAuthority,
         TlsFailure::Expired { .. } | TlsFailure::NotYetValid { .. } => Cause::CertificateExpired,
         TlsFailure::NameMismatch { .. } => Cause::CertificateNameMismatch,

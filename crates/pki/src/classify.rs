@@ -49,6 +49,27 @@ pub fn classify(error: &Error) -> TlsFailure {
     }
 }
 
+/// As [`classify`], for an error of which only the text is left: HTTP/2 libraries keep no more of
+/// the I/O error that ended a connection. None when the text tells of no alert.
+pub fn classify_text(text: &str) -> Option<TlsFailure> {
+    let (_, name) = text.split_once("received fatal alert: ")?;
+    let told = |alert: &AlertDescription| name.starts_with(&format!("{alert:?}"));
+    OF_CERTIFICATES.into_iter().find(told).map(classify_alert)
+}
+
+/// The alerts with which a server refuses a client certificate. With TLS 1.3 they come after the
+/// client's side of the handshake is done, in place of the first answer.
+const OF_CERTIFICATES: [AlertDescription; 8] = [
+    AlertDescription::CertificateRequired,
+    AlertDescription::UnknownCA,
+    AlertDescription::BadCertificate,
+    AlertDescription::UnsupportedCertificate,
+    AlertDescription::CertificateRevoked,
+    AlertDescription::CertificateExpired,
+    AlertDescription::CertificateUnknown,
+    AlertDescription::AccessDenied,
+];
+
 fn classify_certificate(error: &CertificateError) -> TlsFailure {
     match error {
         CertificateError::UnknownIssuer | CertificateError::BadSignature => TlsFailure::UnknownAuthority,
@@ -85,12 +106,7 @@ fn classify_alert(alert: AlertDescription) -> TlsFailure {
         AlertDescription::UnknownCA => {
             TlsFailure::OursRefused("it does not know the CA of the client certificate".to_owned())
         }
-        AlertDescription::BadCertificate
-        | AlertDescription::UnsupportedCertificate
-        | AlertDescription::CertificateRevoked
-        | AlertDescription::CertificateExpired
-        | AlertDescription::CertificateUnknown
-        | AlertDescription::AccessDenied => {
+        alert if OF_CERTIFICATES.contains(&alert) => {
             TlsFailure::OursRefused(format!("it refuses the client certificate ({alert:?})"))
         }
         AlertDescription::ProtocolVersion

@@ -23,7 +23,7 @@ mod verifier;
 
 pub use authority::Authority;
 pub use certified::CertifiedKey;
-pub use classify::{TlsFailure, classify};
+pub use classify::{TlsFailure, classify, classify_text};
 pub use client::{ClientTls, Roots, server_name};
 pub use ensure::{Ensured, ensure_authority, ensure_leaf};
 pub use error::Error;

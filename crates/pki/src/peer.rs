@@ -128,3 +128,31 @@ fn hex(bytes: &[u8]) -> String {
         text
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::der::{Attribute, with_subject};
+
+    fn read(subject: &[Attribute<'_>]) -> Result<Peer, Error> {
+        let key = rcgen::KeyPair::generate().expect("a key");
+        let plain = rcgen::CertificateParams::default().self_signed(&key).expect("a certificate");
+        let der = with_subject(plain.der(), subject, &key).expect("the same with this subject");
+        Peer::parse(&CertificateDer::from(der))
+    }
+
+    /// Of two uids, two readers could each believe another one.
+    #[test]
+    fn two_uids_are_refused() {
+        let error =
+            read(&[Attribute::uid("1"), Attribute::common_name("jane"), Attribute::uid("1")]).unwrap_err();
+        assert_eq!(error.to_string(), "the client certificate carries more than one uid");
+    }
+
+    /// As Go's parser, by which Kubernetes reads them.
+    #[test]
+    fn of_two_common_names_the_last_counts() {
+        let peer = read(&[Attribute::common_name("a"), Attribute::common_name("b")]).expect("a peer");
+        assert_eq!(peer.common_name, "b");
+    }
+}

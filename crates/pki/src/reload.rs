@@ -62,6 +62,9 @@ impl<T: Send + Sync + 'static> Reloading<T> {
         poll: Duration,
         make: impl Fn(&Contents) -> Result<T, Error> + Send + Sync + 'static,
     ) -> Result<Self, Error> {
+        // Watching begins before the first reading, so that no change falls between the two.
+        let (signs_tx, signs) = mpsc::channel(1);
+        let watcher = watch_folders(&files, signs_tx.clone());
         let contents = read(&files)?;
         let (value_tx, value) = watch::channel(Arc::new(make(&contents)?));
         let (problem_tx, problem) = watch::channel(None);
@@ -73,7 +76,8 @@ impl<T: Send + Sync + 'static> Reloading<T> {
             value: value_tx,
             problem: problem_tx,
         };
-        let task = tokio::spawn(reloader.run(poll));
+        let signs = Signs { signs, _sender: signs_tx, _watcher: watcher };
+        let task = tokio::spawn(reloader.run(signs, poll));
         Ok(Self { value, problem, task })
     }
 
@@ -105,6 +109,15 @@ impl<T: std::fmt::Debug> std::fmt::Debug for Reloading<T> {
     }
 }
 
+/// Signs of change, with what they come from.
+struct Signs {
+    signs: mpsc::Receiver<()>,
+    /// Keeps the channel open where there is no watcher.
+    _sender: mpsc::Sender<()>,
+    /// None where the system has no watching to give.
+    _watcher: Option<RecommendedWatcher>,
+}
+
 struct Reloader<T, F> {
     files: Vec<PathBuf>,
     last: Contents,
@@ -115,19 +128,13 @@ struct Reloader<T, F> {
 }
 
 impl<T, F: Fn(&Contents) -> Result<T, Error>> Reloader<T, F> {
-    async fn run(mut self, poll: Duration) {
-        let (signs_tx, mut signs) = mpsc::channel(1);
-        // Kept alive for as long as the task runs; none where the system has no watching to give.
-        let _watcher = watch_folders(&self.files, signs_tx.clone());
+    async fn run(mut self, mut signs: Signs, poll: Duration) {
         let mut ticks = tokio::time::interval_at(Instant::now() + poll, poll);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 _ = ticks.tick() => {}
-                sign = signs.recv() => match sign {
-                    Some(()) => settle(&mut signs).await,
-                    None => return,
-                },
+                _ = signs.signs.recv() => settle(&mut signs.signs).await,
             }
             self.look();
         }

@@ -1,5 +1,7 @@
 //! A connection that speaks HTTP.
 
+use std::{error::Error, time::Duration};
+
 use bytes::Bytes;
 use catalog::{Cause, Failure};
 use http::{Request, Response};
@@ -9,17 +11,27 @@ use hyper::{
     client::conn::{http1, http2},
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::sync::watch;
 
-use crate::{Connected, Protocol, failure_of};
+use crate::{Connected, Io, Protocol, failure_of};
 
 /// Bound on the head of an answer, in bytes, with either protocol.
 const MAX_HEAD_BYTES: usize = 64 << 10;
+
+/// A connection that ended tells why at once; this is only so that nobody waits on one that did not.
+const LAST_WORDS: Duration = Duration::from_millis(100);
 
 /// The body of a request.
 pub(super) type Outgoing = Full<Bytes>;
 
 /// The sending half; a task of its own drives the rest and ends when this is dropped.
-pub(super) enum Link {
+pub(super) struct Link {
+    sender: Sender,
+    /// Why the connection ended, once it did. Senders learn only that it did.
+    ended: watch::Receiver<Option<Failure>>,
+}
+
+enum Sender {
     Http1(http1::SendRequest<Outgoing>),
     Http2(http2::SendRequest<Outgoing>),
 }
@@ -33,72 +45,101 @@ pub(super) struct SendError {
 
 impl Link {
     pub(super) async fn new(connected: Connected) -> Result<Self, Failure> {
-        let io = TokioIo::new(connected.io);
         match connected.protocol {
-            Protocol::Http1 => {
-                let mut builder = http1::Builder::new();
-                builder.max_buf_size(MAX_HEAD_BYTES);
-                let (sender, connection) = builder.handshake(io).await.map_err(|e| failure_of(&e))?;
-                tokio::spawn(connection);
-                Ok(Self::Http1(sender))
-            }
-            Protocol::Http2 => {
-                let mut builder = http2::Builder::new(TokioExecutor::new());
-                builder.max_header_list_size(MAX_HEAD_BYTES as u32);
-                let (sender, connection) = builder.handshake(io).await.map_err(|e| failure_of(&e))?;
-                tokio::spawn(connection);
-                Ok(Self::Http2(sender))
-            }
+            Protocol::Http1 => Self::http1(connected.io).await,
+            Protocol::Http2 => Self::http2(connected.io).await,
         }
+        .map_err(|error| failure_of(&error))
+    }
+
+    async fn http1(io: Io) -> hyper::Result<Self> {
+        let mut builder = http1::Builder::new();
+        builder.max_buf_size(MAX_HEAD_BYTES);
+        let (sender, connection) = builder.handshake(TokioIo::new(io)).await?;
+        Ok(Self { sender: Sender::Http1(sender), ended: drive(connection) })
+    }
+
+    async fn http2(io: Io) -> hyper::Result<Self> {
+        let mut builder = http2::Builder::new(TokioExecutor::new());
+        builder.max_header_list_size(MAX_HEAD_BYTES as u32);
+        let (sender, connection) = builder.handshake(TokioIo::new(io)).await?;
+        Ok(Self { sender: Sender::Http2(sender), ended: drive(connection) })
     }
 
     pub(super) fn protocol(&self) -> Protocol {
-        match self {
-            Self::Http1(_) => Protocol::Http1,
-            Self::Http2(_) => Protocol::Http2,
+        match self.sender {
+            Sender::Http1(_) => Protocol::Http1,
+            Sender::Http2(_) => Protocol::Http2,
         }
     }
 
     /// False once the connection is known to be closed, or busy.
     pub(super) fn is_usable(&self) -> bool {
-        match self {
-            Self::Http1(sender) => sender.is_ready(),
-            Self::Http2(sender) => sender.is_ready(),
+        match &self.sender {
+            Sender::Http1(sender) => sender.is_ready(),
+            Sender::Http2(sender) => sender.is_ready(),
         }
     }
 
     /// A second sender on the same connection, where the protocol allows it.
     pub(super) fn share(&self) -> Option<Self> {
-        match self {
-            Self::Http1(_) => None,
-            Self::Http2(sender) => Some(Self::Http2(sender.clone())),
+        match &self.sender {
+            Sender::Http1(_) => None,
+            Sender::Http2(sender) => {
+                Some(Self { sender: Sender::Http2(sender.clone()), ended: self.ended.clone() })
+            }
         }
     }
 
     pub(super) async fn send(&mut self, request: Request<Outgoing>) -> Result<Response<Incoming>, SendError> {
-        let ready = match self {
-            Self::Http1(sender) => sender.ready().await,
-            Self::Http2(sender) => sender.ready().await,
+        let ready = match &mut self.sender {
+            Sender::Http1(sender) => sender.ready().await,
+            Sender::Http2(sender) => sender.ready().await,
         };
-        ready.map_err(|error| SendError { failure: lost(&error), unsent: true })?;
-        let sent = match self {
-            Self::Http1(sender) => sender.try_send_request(request).await,
-            Self::Http2(sender) => sender.try_send_request(request).await,
+        if let Err(error) = ready {
+            return Err(SendError { failure: self.lost(&error).await, unsent: true });
+        }
+        let sent = match &mut self.sender {
+            Sender::Http1(sender) => sender.try_send_request(request).await,
+            Sender::Http2(sender) => sender.try_send_request(request).await,
         };
-        sent.map_err(|mut error| SendError {
-            unsent: error.take_message().is_some(),
-            failure: lost(error.error()),
-        })
+        match sent {
+            Ok(response) => Ok(response),
+            Err(mut error) => {
+                let unsent = error.take_message().is_some();
+                Err(SendError { failure: self.lost(error.error()).await, unsent })
+            }
+        }
+    }
+
+    /// Why a request failed: its own error, or that of the connection when its own says no more than
+    /// that there is none.
+    async fn lost(&mut self, error: &hyper::Error) -> Failure {
+        let failure = failure_of(error);
+        let gone = error.is_canceled() || error.is_closed() || error.is_incomplete_message();
+        if !gone || failure.cause != Cause::ConnectionLost {
+            return failure;
+        }
+        let told = self.ended.wait_for(Option::is_some);
+        if let Ok(Ok(why)) = tokio::time::timeout(LAST_WORDS, told).await
+            && let Some(why) = why.as_ref()
+        {
+            return why.clone();
+        }
+        Failure::new(Cause::ConnectionLost, "it closed the connection")
     }
 }
 
-fn lost(error: &hyper::Error) -> Failure {
-    let failure = failure_of(error);
-    match error.is_canceled() || error.is_closed() || error.is_incomplete_message() {
-        // The connection's own error is gone with its task; what is left says only that it ended.
-        true if failure.cause == Cause::ConnectionLost => {
-            Failure::new(Cause::ConnectionLost, "it closed the connection")
+fn drive<C, E>(connection: C) -> watch::Receiver<Option<Failure>>
+where
+    C: Future<Output = Result<(), E>> + Send + 'static,
+    E: Error + 'static,
+{
+    let (tell, ended) = watch::channel(None);
+    tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            tell.send_replace(Some(failure_of(&error)));
         }
-        _ => failure,
-    }
+    });
+    ended
 }
