@@ -33,6 +33,9 @@ pub fn v2_to_v3(document: &[u8], group: &str, version: &str) -> Result<Option<Ve
     object.entry("openapi", "\"3.0.0\"")?;
     let info = parts.rest("info").map_or("{\"title\":\"\",\"version\":\"\"}", |info| info.get());
     object.entry("info", info)?;
+    if let Some(documentation) = parts.rest("externalDocs") {
+        object.entry("externalDocs", documentation.get())?;
+    }
     object.open("paths")?;
     for path in own {
         let item = components.path_item(read(path)?);

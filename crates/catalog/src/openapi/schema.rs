@@ -18,6 +18,9 @@ pub(super) fn convert(mut schema: Value) -> Value {
         }
     });
     wrap(&mut schema);
+    if schema.get("type").is_some_and(|kind| kind == "file") {
+        return json!({"type": "string", "format": "binary"});
+    }
     schema
 }
 
@@ -65,10 +68,12 @@ const SIMPLE: [&str; 17] = [
 /// Takes the description of the value out of a parameter or header.
 pub(super) fn take_simple(fields: &mut Map<String, Value>) -> Value {
     let taken = SIMPLE.iter().filter_map(|key| Some(((*key).to_owned(), fields.remove(*key)?)));
-    // Version 3 says by other means how lists are written.
-    let mut schema: Map<String, Value> = taken.filter(|(key, _)| key != "collectionFormat").collect();
-    if schema.get("type").is_some_and(|kind| kind == "file") {
-        schema.extend([("type".to_owned(), json!("string")), ("format".to_owned(), json!("binary"))]);
+    let mut schema = Value::Object(taken.collect());
+    let mut level = Some(&mut schema);
+    while let Some(Value::Object(fields)) = level {
+        // Version 3 says by other means how lists are written.
+        fields.remove("collectionFormat");
+        level = fields.get_mut("items");
     }
-    Value::Object(schema)
+    schema
 }

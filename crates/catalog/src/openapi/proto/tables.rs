@@ -105,7 +105,7 @@ static OPERATION: Message = Message {
 static RESPONSE: Message = Message {
     fields: &[
         F("description", 1, Text),
-        F("schema", 2, One(&Form::Item(&SCHEMA_VALUE))),
+        F("schema", 2, One(&Form::Choice(schema_item))),
         F("headers", 3, Map(&Form::Object(&HEADER))),
         F("examples", 4, Map(&Form::Any)),
     ],
@@ -212,6 +212,22 @@ static SCHEMA: Message = Message {
     extension: Some(31),
 };
 
+/// The schema of an answer that is a file.
+static FILE_SCHEMA: Message = Message {
+    fields: &[
+        F("format", 1, Text),
+        F("title", 2, Text),
+        F("description", 3, Text),
+        F("default", 4, One(&Form::Any)),
+        F("required", 5, Texts),
+        F("type", 6, Text),
+        F("readOnly", 7, Bool),
+        F("externalDocs", 8, One(&EXTERNAL_DOCS_VALUE)),
+        F("example", 9, One(&Form::Any)),
+    ],
+    extension: Some(10),
+};
+
 static XML: Message = Message {
     fields: &[
         F("name", 1, Text),
@@ -304,6 +320,14 @@ fn response_value(value: &Value) -> Option<(u32, &'static Form)> {
     match value.get("$ref") {
         Some(_) => Some((2, &REFERENCE_VALUE)),
         None => Some((1, &RESPONSE_VALUE)),
+    }
+}
+
+fn schema_item(value: &Value) -> Option<(u32, &'static Form)> {
+    static FILE_VALUE: Form = Form::Object(&FILE_SCHEMA);
+    match word(value, "type") {
+        "file" => Some((2, &FILE_VALUE)),
+        _ => Some((1, &SCHEMA_VALUE)),
     }
 }
 
