@@ -1,0 +1,76 @@
+//! What each command does.
+
+mod config;
+mod explain;
+mod register;
+mod serve;
+mod servers;
+mod unregister;
+mod up;
+
+use crate::{
+    args::{Cli, Command},
+    example_server,
+    exit::{Code, Outcome, Problem},
+};
+
+/// Runs the command that was typed.
+pub(crate) fn run(cli: Cli) -> Outcome {
+    // Libraries that are given no provider of cryptography ask for the process' own; there is one.
+    let _ = rustls::crypto::CryptoProvider::install_default((*pki::provider()).clone());
+    match cli.command {
+        Command::Config(args) => config::run(args),
+        Command::Up(args) => runtime(Threads::All)?.block_on(up::run(args)),
+        Command::Serve(args) => runtime(Threads::All)?.block_on(serve::run(*args)),
+        Command::ExampleServer(args) => runtime(Threads::One)?.block_on(example_server::run(*args)),
+        Command::Register(args) => runtime(Threads::One)?.block_on(register::run(*args)),
+        Command::Unregister(args) => runtime(Threads::One)?.block_on(unregister::run(args)),
+        Command::Servers(args) => runtime(Threads::One)?.block_on(servers::run(args)),
+        Command::Explain(args) => runtime(Threads::One)?.block_on(explain::run(args)),
+    }
+}
+
+enum Threads {
+    /// As many as there are processors.
+    All,
+    /// The one that is there.
+    One,
+}
+
+fn runtime(threads: Threads) -> Outcome<tokio::runtime::Runtime> {
+    let mut builder = match threads {
+        Threads::All => tokio::runtime::Builder::new_multi_thread(),
+        Threads::One => tokio::runtime::Builder::new_current_thread(),
+    };
+    builder
+        .enable_all()
+        .build()
+        .map_err(|error| Problem::new(Code::Failure, format!("cannot start the runtime: {error}")))
+}
+
+/// Returns at SIGINT or SIGTERM. Every call waits for a signal of its own.
+pub(crate) async fn stop_signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut interrupt), Ok(mut terminate)) =
+        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        // Without handlers the signals end the process, which is what they are for.
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+}
+
+/// Prints on standard output; a closed pipe ends the command quietly, as with other tools.
+pub(crate) fn print(text: &str) -> Outcome {
+    use std::io::Write as _;
+    let mut out = std::io::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Problem::new(Code::Failure, format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}

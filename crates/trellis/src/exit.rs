@@ -1,0 +1,115 @@
+//! How a command ends: an exit code that scripts can rely on, and a sentence that a person can act on.
+
+use std::{fmt, process::ExitCode};
+
+/// The exit codes. They are part of the interface and listed in `docs/commands.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Code {
+    /// Something that has no code of its own.
+    Failure = 1,
+    /// The command line cannot be understood.
+    Usage = 2,
+    /// A file or value that was given is wrong: configuration, kubeconfig, certificate, URL.
+    Input = 3,
+    /// The address to listen on is not to be had.
+    Listen = 4,
+    /// The state folder cannot be used: full, not writable, in use, or damaged.
+    State = 5,
+    /// The door cannot be reached.
+    Unreachable = 6,
+    /// The door refused: not known (401) or not allowed (403).
+    Refused = 7,
+    /// The object named does not exist.
+    NotFound = 8,
+    /// The object exists already, or somebody else changed it meanwhile.
+    Conflict = 9,
+    /// What was waited for did not come in time; what was asked for is done.
+    Waited = 10,
+}
+
+/// Why a command ended without success.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    code: Code,
+    what: String,
+    next: Option<String>,
+}
+
+/// What most functions of this crate return.
+pub(crate) type Outcome<T = ()> = Result<T, Problem>;
+
+impl Problem {
+    /// A problem that `what` describes: the thing, the place and the cause in one sentence.
+    pub(crate) fn new(code: Code, what: impl fmt::Display) -> Self {
+        Self { code, what: what.to_string(), next: None }
+    }
+
+    /// Adds what to do about it.
+    pub(crate) fn next(mut self, next: impl fmt::Display) -> Self {
+        self.next = Some(next.to_string());
+        self
+    }
+
+    /// The code that the process ends with.
+    #[cfg(test)]
+    pub(crate) fn code(&self) -> Code {
+        self.code
+    }
+
+    /// Tells it on standard error and gives the exit code.
+    pub(crate) fn report(&self) -> ExitCode {
+        eprintln!("trellis: {self}");
+        ExitCode::from(self.code as u8)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        match &self.next {
+            Some(next) => write!(f, "\n  next: {next}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Prints what clap has to say: help and version on standard output, the rest on standard error.
+pub(crate) fn usage(message: &clap::Error) -> ExitCode {
+    // A closed pipe (`trellis --help | head -1`) is no failure.
+    let _ = message.print();
+    if message.use_stderr() { ExitCode::from(Code::Usage as u8) } else { ExitCode::SUCCESS }
+}
+
+/// An error with everything below it, as `a: b: c`; a cause that its parent already quotes is not repeated.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_what_and_what_next() {
+        let problem = Problem::new(Code::Listen, "cannot listen on 127.0.0.1:1: in use").next("choose another");
+        assert_eq!(problem.to_string(), "cannot listen on 127.0.0.1:1: in use\n  next: choose another");
+        assert_eq!(problem.code() as u8, 4);
+    }
+
+    #[test]
+    fn a_chain_says_nothing_twice() {
+        let inner = std::io::Error::other("disk is gone");
+        let outer = std::io::Error::other(inner);
+        assert_eq!(chain(&outer), "disk is gone");
+    }
+}
