@@ -99,7 +99,7 @@ impl Catalog {
         let claims = Claims::collect(backends.contributions(), backends.core());
         rejected.extend(claims.rejected);
 
-        let mut assembly = Assembly::new(&self.parts, &backends);
+        let mut assembly = Assembly::new(self, &backends);
         let mut decided = Ownership::default();
         let mut conflicts = Vec::new();
         let remembered = ownership.groups.keys().map(String::as_str);

@@ -40,6 +40,7 @@ struct Ranked {
 /// A catalog in the making.
 pub(crate) struct Assembly<'b> {
     previous: &'b Parts,
+    specs: &'b Specs,
     backends: &'b Backends<'b>,
     parts: Parts,
     legacy: Option<Arc<Group>>,
@@ -50,10 +51,11 @@ pub(crate) struct Assembly<'b> {
 }
 
 impl<'b> Assembly<'b> {
-    pub(crate) fn new(previous: &'b Parts, backends: &'b Backends<'b>) -> Self {
+    pub(crate) fn new(previous: &'b Catalog, backends: &'b Backends<'b>) -> Self {
         let core = backends.core().and_then(|core| backends.server(core)).cloned();
         Self {
-            previous,
+            previous: &previous.parts,
+            specs: &previous.specs,
             backends,
             parts: Parts::default(),
             legacy: None,
@@ -94,7 +96,7 @@ impl<'b> Assembly<'b> {
         let apis = Summary::of_apis(legacy, aggregated, self.previous.apis.as_ref());
         self.documents.insert("/api".into(), Forms::both(&api));
         self.documents.insert("/apis".into(), Forms::both(&apis));
-        let specs = Specs::collect(self.backends, &self.routes);
+        let specs = Specs::collect(self.backends, &self.routes, self.specs);
         self.parts.api = Some(api);
         self.parts.apis = Some(apis);
         let mut servers: Vec<_> =

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use kube_wire::discovery::{to_legacy, v1, v2};
+use kube_wire::{
+    discovery::{to_legacy, v1, v2},
+    etag,
+};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -17,6 +20,8 @@ pub(crate) struct Fragment {
     source: Option<VersionOffer>,
     /// `APIVersionDiscovery` as JSON.
     pub(crate) aggregated: String,
+    /// SHA-512 of `aggregated`.
+    pub(crate) tag: String,
     /// `APIResourceList`; none when nothing is known, so that the backend must be asked.
     pub(crate) legacy: Option<Arc<Document>>,
     /// Why the backend's resources cannot be shown, when they cannot.
@@ -47,11 +52,9 @@ impl Fragment {
                 Self { source: Some(offer.clone()), ..Self::unseen(&offer.version) }
             }
             Ok(resources) => Self {
-                aggregated: aggregated(&offer.version, Some(&offer.resources)),
-                legacy: Some(Arc::new(legacy(group, offer, &resources))),
-                version: offer.version.clone(),
                 source: Some(offer.clone()),
-                unusable: None,
+                legacy: Some(Arc::new(legacy(group, offer, &resources))),
+                ..Self::with(&offer.version, Some(&offer.resources))
             },
             Err(unusable) => {
                 Self { source: Some(offer.clone()), unusable: Some(unusable), ..Self::unseen(&offer.version) }
@@ -61,10 +64,17 @@ impl Fragment {
 
     /// A version that was promised but never seen.
     pub(crate) fn unseen(version: &str) -> Self {
+        Self::with(version, None)
+    }
+
+    fn with(version: &str, resources: Option<&RawValue>) -> Self {
+        let freshness = if resources.is_some() { "Current" } else { "Stale" };
+        let aggregated = json(&Aggregated { version, resources, freshness });
         Self {
+            tag: etag::sha512_hex(aggregated.as_bytes()),
             version: version.to_owned(),
             source: None,
-            aggregated: aggregated(version, None),
+            aggregated,
             legacy: None,
             unusable: None,
         }
@@ -91,11 +101,6 @@ fn readable(offer: &VersionOffer) -> Result<Vec<v2::APIResourceDiscovery>, Unusa
         return Err(Unusable::TooLarge);
     }
     serde_json::from_str(text).map_err(|_| Unusable::NotResources)
-}
-
-fn aggregated(version: &str, resources: Option<&RawValue>) -> String {
-    let freshness = if resources.is_some() { "Current" } else { "Stale" };
-    json(&Aggregated { version, resources, freshness })
 }
 
 /// The backend's own list when it is one; else derived from the aggregated form.

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use kube_wire::discovery::v1::{APIGroup, GroupVersionForDiscovery, ServerAddressByClientCIDR};
+use kube_wire::{
+    discovery::v1::{APIGroup, GroupVersionForDiscovery, ServerAddressByClientCIDR},
+    etag,
+};
 
 use crate::Document;
 
@@ -18,6 +21,8 @@ pub(crate) struct Group {
     pub(crate) address: Option<String>,
     /// `APIGroupDiscovery` as JSON.
     pub(crate) aggregated: String,
+    /// Names the content of `aggregated`: the group and the tags of its versions.
+    pub(crate) tag: String,
     /// `APIGroup` as it stands in a list.
     pub(crate) listed: String,
     /// `/apis/GROUP`, an object of its own.
@@ -32,6 +37,7 @@ impl Group {
         let single = APIGroup { kind: "APIGroup".into(), api_version: "v1".into(), ..group };
         Self {
             aggregated: aggregated(name, &versions),
+            tag: etag::sha512_hex(tags(name, &versions).as_bytes()),
             listed,
             document: Arc::new(Document::new(line(&single), Document::JSON)),
             name: name.to_owned(),
@@ -67,6 +73,11 @@ pub(crate) fn addresses(address: Option<&str>) -> Vec<ServerAddressByClientCIDR>
         server_address: address.to_owned(),
     };
     address.map(|a| vec![entry("0.0.0.0/0", a), entry("::/0", a)]).unwrap_or_default()
+}
+
+fn tags(name: &str, versions: &[Arc<Fragment>]) -> String {
+    let parts = std::iter::once(name).chain(versions.iter().map(|fragment| &*fragment.tag));
+    parts.flat_map(|part| [part, " "]).collect()
 }
 
 /// The versions are joined as text: each is JSON already.

@@ -11,7 +11,7 @@ use super::{backends::Backends, fragment::line};
 /// The OpenAPI documents of a catalog, by reference.
 #[derive(Debug)]
 pub(crate) struct Specs {
-    pub(crate) index: Document,
+    pub(crate) index: Arc<Document>,
     /// By path below `/openapi/v3/`.
     pub(crate) documents: BTreeMap<String, DocumentRef>,
     /// Swagger documents, the core's first, then by name.
@@ -32,7 +32,7 @@ struct Entry {
 impl Specs {
     /// Takes from each backend the documents of what it owns. No backend can place a document under a
     /// group of another one; paths outside groups are the core's.
-    pub(crate) fn collect(backends: &Backends<'_>, routes: &Routes) -> Self {
+    pub(crate) fn collect(backends: &Backends<'_>, routes: &Routes, previous: &Self) -> Self {
         let mut documents = BTreeMap::new();
         for contribution in backends.contributions() {
             let owned = contribution.openapi.v3.iter().filter_map(|(path, document)| {
@@ -47,13 +47,17 @@ impl Specs {
             .filter_map(|c| Some((Arc::clone(&c.server), c.openapi.v2.clone()?)))
             .collect();
         v2.sort_by(|(a, _), (b, _)| (a.role != Role::Core, &a.name).cmp(&(b.role != Role::Core, &b.name)));
-        Self { index: index(&documents), documents, v2 }
+        let index = match documents == previous.documents {
+            true => Arc::clone(&previous.index),
+            false => Arc::new(index(&documents)),
+        };
+        Self { index, documents, v2 }
     }
 }
 
 impl Default for Specs {
     fn default() -> Self {
-        Self { index: index(&BTreeMap::new()), documents: BTreeMap::new(), v2: Vec::new() }
+        Self { index: Arc::new(index(&BTreeMap::new())), documents: BTreeMap::new(), v2: Vec::new() }
     }
 }
 

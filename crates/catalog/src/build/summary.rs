@@ -30,8 +30,8 @@ impl Summary {
         if let Some(same) = previous.filter(|p| p.is_of(&legacy_order, &aggregated_order)) {
             return Arc::clone(same);
         }
-        let listed = joined(legacy_order.iter().map(|group| group.listed.as_str()));
-        let body = format!("{{\"kind\":\"APIGroupList\",\"apiVersion\":\"v1\",\"groups\":[{listed}]}}\n");
+        let listed = legacy_order.iter().map(|group| group.listed.as_str());
+        let body = list(r#"{"kind":"APIGroupList","apiVersion":"v1","groups":["#, listed);
         Arc::new(Self {
             legacy: Arc::new(Document::new(body, Document::JSON)),
             aggregated: aggregated(&aggregated_order),
@@ -74,20 +74,25 @@ fn same(a: &[Arc<Group>], b: &[Arc<Group>]) -> bool {
 }
 
 fn aggregated(groups: &[Arc<Group>]) -> Arc<Document> {
-    let items = joined(groups.iter().map(|group| group.aggregated.as_str()));
-    let body = format!(
-        "{{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":\"apidiscovery.k8s.io/v2\",\"metadata\":{{}},\"items\":[{items}]}}\n"
-    );
-    Arc::new(Document::new(body, Document::AGGREGATED))
+    const HEAD: &str =
+        r#"{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","metadata":{},"items":["#;
+    let body = list(HEAD, groups.iter().map(|group| group.aggregated.as_str()));
+    let tags: String = groups.iter().map(|group| group.tag.as_str()).collect();
+    Arc::new(Document::of_parts(body, &tags, Document::AGGREGATED))
 }
 
-fn joined<'a>(parts: impl Iterator<Item = &'a str>) -> String {
-    let mut text = String::new();
-    for (position, part) in parts.enumerate() {
+/// A JSON object that ends with a list of these items, in one piece of memory.
+fn list<'a>(head: &str, items: impl Iterator<Item = &'a str> + Clone) -> String {
+    const TAIL: &str = "]}\n";
+    let length: usize = items.clone().map(|item| item.len() + 1).sum();
+    let mut text = String::with_capacity(head.len() + length + TAIL.len());
+    text.push_str(head);
+    for (position, item) in items.enumerate() {
         if position > 0 {
             text.push(',');
         }
-        text.push_str(part);
+        text.push_str(item);
     }
+    text.push_str(TAIL);
     text
 }

@@ -142,8 +142,12 @@ fn components(
     more: &MoreKinds,
     object: &mut Object,
 ) -> Result<(), OpenApiError> {
+    let emits = |one: &&Planned<'_>| one.plan.emitted.values().any(|emitted| emitted.section == section);
+    if section != Section::Definitions && !planned.iter().any(|one| emits(&one)) {
+        return Ok(());
+    }
     object.open(section.key())?;
-    for one in planned.iter().filter(|one| !one.plan.emitted.is_empty()) {
+    for one in planned.iter().filter(emits) {
         let bytes = read(one.source.document, documents)?;
         let parts = Parts::read(&bytes)?;
         let own = parts.components.iter().enumerate().filter(|(_, (of, _))| *of == section);
