@@ -4,7 +4,7 @@ mod exchange;
 mod link;
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::SystemTime,
 };
 
@@ -14,7 +14,7 @@ use self::{
     exchange::{collect, head, in_process, request},
     link::{Link, SendError},
 };
-use crate::{Answer, Call, Io, Offer, TlsSetup, connect};
+use crate::{Answer, Call, Offer, TlsSetup, connect};
 
 /// Requests of the door's own to one endpoint. One connection is kept between them; HTTP/2 carries
 /// several at once, with HTTP/1.1 each concurrent one opens a connection of its own.
@@ -42,7 +42,7 @@ impl Client {
     /// When the certificate ends that the endpoint showed last; none before the first connection, and
     /// without TLS.
     pub fn certificate_end(&self) -> Option<SystemTime> {
-        *self.certificate_end.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.certificate_end)
     }
 
     /// Lets go of the kept connection; the next call opens a new one.
@@ -73,8 +73,8 @@ impl Client {
     async fn connect(&self) -> Result<Link, Failure> {
         let timeout = self.server.limits.connect_timeout;
         let connected = connect(&self.setup, &self.endpoint, Offer::Any, timeout).await?;
-        let end = certificate_end(&connected.io);
-        *self.certificate_end.lock().unwrap_or_else(PoisonError::into_inner) = end;
+        let certificate = connected.io.peer_certificate().and_then(|leaf| pki::Peer::parse(leaf).ok());
+        *lock(&self.certificate_end) = certificate.map(|peer| peer.not_after);
         match tokio::time::timeout(timeout, Link::new(connected)).await {
             Ok(link) => link.map_err(|failure| self.at(failure)),
             Err(_) => {
@@ -86,8 +86,7 @@ impl Client {
     async fn exchange(&self, mut link: Link, call: &Call<'_>) -> Result<Answer, Lost> {
         let request = request(&self.server, &self.endpoint, link.protocol(), call)?;
         // HTTP/2 is shared from now on; a connection that fails below is taken out again.
-        let shared = link.share();
-        if let Some(shared) = shared {
+        if let Some(shared) = link.share() {
             self.put(shared);
         }
         let ended = self.finish(&mut link, request, call).await;
@@ -129,11 +128,11 @@ impl Client {
     }
 
     fn take(&self) -> Option<Link> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).take()
+        lock(&self.kept).take()
     }
 
     fn put(&self, link: Link) {
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(link);
+        *lock(&self.kept) = Some(link);
     }
 
     /// An HTTP/1.1 connection that has given its whole answer can carry the next.
@@ -150,11 +149,9 @@ impl std::fmt::Debug for Client {
     }
 }
 
-/// The end of the certificate that the peer showed.
-fn certificate_end(io: &Io) -> Option<SystemTime> {
-    let Io::Tls(stream) = io else { return None };
-    let leaf = stream.get_ref().1.peer_certificates()?.first()?;
-    pki::Peer::parse(leaf).ok().map(|peer| peer.not_after)
+/// Nothing panics while it holds one of these.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A call that brought no answer.

@@ -6,6 +6,7 @@ use std::{
     task::{Context, Poll},
 };
 
+use rustls::pki_types::CertificateDer;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
@@ -27,6 +28,14 @@ impl Io {
         match self {
             Self::Clear(stream) => stream,
             Self::Tls(stream) => stream.get_ref().0,
+        }
+    }
+
+    /// The certificate that the server showed; none in clear text.
+    pub fn peer_certificate(&self) -> Option<&CertificateDer<'static>> {
+        match self {
+            Self::Clear(_) => None,
+            Self::Tls(stream) => stream.get_ref().1.peer_certificates().and_then(|chain| chain.first()),
         }
     }
 }

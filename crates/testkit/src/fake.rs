@@ -61,6 +61,8 @@ pub(crate) struct Shared {
 #[derive(Clone, Default)]
 pub(crate) struct Script {
     pub(crate) groups: Vec<Group>,
+    /// Path prefix of everything, without trailing slash.
+    pub(crate) prefix: String,
     pub(crate) legacy_only: bool,
     pub(crate) openapi_v3: bool,
     pub(crate) openapi_padding: usize,

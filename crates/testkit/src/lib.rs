@@ -10,6 +10,7 @@ mod cgi;
 pub mod client;
 pub mod fake;
 mod golden;
+pub mod real;
 mod temp_pki;
 
 pub use cgi::{fold_cgi, fold_cgi_name};

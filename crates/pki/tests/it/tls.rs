@@ -150,7 +150,8 @@ async fn clients_are_told_apart_by_who_signed_them() {
     let server = ServerTls { clients: Some(&authorities), ..server(&certificate) };
     let jane = Leaf::client("jane");
     let expired = jane.clone().valid_between(SystemTime::now() - 9 * DAY, SystemTime::now() - DAY);
-    let table: [(Option<(&Authority, &Leaf)>, Result<Option<PeerAuthority>, &str>); 6] = [
+    type Expected = Result<Option<PeerAuthority>, &'static str>;
+    let table: [(Option<(&Authority, &Leaf)>, Expected); 6] = [
         (None, Ok(None)),
         (Some((&users, &jane)), Ok(Some(PeerAuthority::Client))),
         (Some((&proxies, &jane)), Ok(Some(PeerAuthority::FrontProxy))),

@@ -136,7 +136,7 @@ fn paced(pause: Duration, mut parts: impl Iterator<Item = Bytes> + Send + 'stati
     let (tx, body) = body::sent();
     tokio::spawn(async move {
         let sending = async {
-            while let Some(part) = parts.next() {
+            for part in parts.by_ref() {
                 if tx.send(Frame::data(part)).await.is_err() {
                     return;
                 }
@@ -197,13 +197,14 @@ impl Recorded {
     }
 }
 
+type Answering = std::pin::Pin<Box<dyn Future<Output = Result<Answer, BoxError>> + Send>>;
+
 /// For hyper, which wants a function of the request alone.
 pub(crate) fn service(
     shared: SharedRef,
     caller: Caller,
     each: Arc<dyn Fn() + Send + Sync>,
-) -> impl Fn(Request<Incoming>) -> std::pin::Pin<Box<dyn Future<Output = Result<Answer, BoxError>> + Send>> + Clone
-{
+) -> impl Fn(Request<Incoming>) -> Answering + Clone {
     move |request| {
         each();
         Box::pin(answer(shared.clone(), caller.clone(), request))

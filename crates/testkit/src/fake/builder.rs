@@ -51,6 +51,13 @@ impl Builder {
         self
     }
 
+    /// Serves everything below this path prefix, for example `/prefix`.
+    #[must_use]
+    pub fn prefix(mut self, prefix: &str) -> Self {
+        prefix.clone_into(&mut self.script.prefix);
+        self
+    }
+
     /// TLS with a certificate of this PKI.
     #[must_use]
     pub fn tls(self, pki: &TempPki, serving: Serving) -> Self {

@@ -14,6 +14,7 @@ use super::{
 
 pub(crate) fn serve(shared: &SharedRef, request: &Recorded) -> Answer {
     let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
+    let Some(path) = path.strip_prefix(shared.script().prefix.as_str()) else { return not_found() };
     let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
     let script = shared.script().clone();
     match segments.as_slice() {
