@@ -7,6 +7,7 @@
 mod certificate;
 mod front_proxy;
 mod memo;
+mod possession;
 mod review;
 mod token;
 mod token_file;
@@ -24,7 +25,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::HeaderMap;
 use kube_wire::status::Status;
-use rustls::pki_types::CertificateDer;
+use rustls::{pki_types::CertificateDer, server::danger::ClientCertVerifier};
 
 pub use certificate::{ClientTrust, FrontProxy, TrustError};
 pub use token_file::{TokenFile, TokenFileError};
@@ -111,12 +112,16 @@ impl Authenticator {
         self.generation.fetch_add(1, Ordering::Release);
     }
 
-    /// The secrets in use, for the listener: it lets in the certificates of their authorities.
-    pub fn secrets(&self) -> Arc<Secrets> {
-        self.secrets.load_full()
+    /// The verifier for the listener's TLS configuration. It proves that the client holds the key of its
+    /// certificate; who signed that is judged per connection, and anew after a reload. So a wrong or
+    /// expired certificate is answered by a 401 that clients understand and not by a broken handshake,
+    /// a resumed session is judged by today's authorities, and the configuration outlives a reload.
+    pub fn client_certificate_verifier(&self) -> Arc<dyn ClientCertVerifier> {
+        Arc::new(possession::Possession)
     }
 
-    /// Once for each connection. `certificates`: the client's chain, leaf first; empty when none.
+    /// Once for each connection. `certificates`: the chain that the client showed, leaf first; empty when
+    /// none. It is verified here.
     pub(crate) fn connection(
         &self,
         certificates: &[CertificateDer<'_>],

@@ -39,6 +39,15 @@ impl Body {
         Self(Kind::Proxied(stream))
     }
 
+    /// The door's own bytes are left out; a backend sends none by itself.
+    pub(crate) fn without_bytes(self) -> Self {
+        match self.0 {
+            Kind::Full(_) => Self::empty(),
+            Kind::Held(_, held) => Self(Kind::Held(Bytes::new(), held)),
+            other => Self(other),
+        }
+    }
+
     /// Keeps `held` until this body has been sent.
     pub(crate) fn hold(self, held: Held) -> Self {
         match self.0 {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use catalog::{Documents, HealthReport};
 use tokio::sync::watch;
 
-use crate::{Backends, Check, Limits, audit::Audit, authn::Authenticator, authz::Authorizer, metrics::Metrics};
+use crate::{
+    Backends, Check, Limits, audit::Audit, authn::Authenticator, authz::Authorizer, metrics::Metrics,
+};
 
 /// The parts that the binary wires together.
 pub struct Config {

@@ -68,7 +68,11 @@ impl Own {
 /// The answer when this path is the door's own; none when the request goes to a backend.
 /// Paths that anybody may read are answered before authentication with `identity` none; a path that
 /// wants one gives `None` then, and is asked again with it.
-pub(crate) async fn answer(door: &Door, parts: &Parts, identity: Option<&Identity>) -> Option<Response<Body>> {
+pub(crate) async fn answer(
+    door: &Door,
+    parts: &Parts,
+    identity: Option<&Identity>,
+) -> Option<Response<Body>> {
     let path = parts.uri.path();
     let mut segments = path.split('/').skip(1);
     let first = segments.next().unwrap_or_default();
@@ -88,7 +92,9 @@ pub(crate) async fn answer(door: &Door, parts: &Parts, identity: Option<&Identit
     let response = match first {
         "api" | "apis" => discovery::answer(&catalog(), parts)?,
         "openapi" => openapi(door, &catalog(), parts).await?,
-        "metrics" if path == "/metrics" => protected(door, parts, identity, || metrics_text(door, &catalog())).await,
+        "metrics" if path == "/metrics" => {
+            protected(door, parts, identity, || metrics_text(door, &catalog())).await
+        }
         "healthz" if path == SERVERS => protected(door, parts, identity, || servers(door, parts)).await,
         "" if path == "/" => paths::answer(&catalog(), &door.own.checks),
         "index.html" if path == "/index.html" => paths::answer(&catalog(), &door.own.checks),
@@ -130,7 +136,9 @@ async fn openapi(door: &Door, catalog: &Arc<Catalog>, parts: &Parts) -> Option<R
         // A core whose document is not here yet has one all the same.
         "/openapi/v2" if !catalog.has_openapi_v2() && catalog.core().is_some() => None,
         "/openapi/v2" => Some(door.own.openapi_v2.answer(catalog, &door.documents, parts).await),
-        "/openapi/v3" => Some(conditional::document(parts, catalog.openapi_v3_index(), conditional::Cache::Default)),
+        "/openapi/v3" => {
+            Some(conditional::document(parts, catalog.openapi_v3_index(), conditional::Cache::Default))
+        }
         path => {
             let name = path.strip_prefix("/openapi/v3/")?;
             let document = catalog.openapi_v3(name)?;
@@ -167,7 +175,8 @@ fn servers(door: &Door, parts: &Parts) -> Response<Body> {
     let mut response = match report::form(&conditional::joined(&parts.headers, header::ACCEPT)) {
         report::Form::Json => with_type(report::json(&health), HeaderValue::from_static("application/json")),
         report::Form::Html => {
-            let mut page = with_type(report::html(&health), HeaderValue::from_static("text/html; charset=utf-8"));
+            let mut page =
+                with_type(report::html(&health), HeaderValue::from_static("text/html; charset=utf-8"));
             let policy = HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'");
             page.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
             page

@@ -17,6 +17,8 @@ pub struct Identity {
     pub impersonate_headers: Vec<(HeaderName, HeaderValue)>,
     /// Whether it may do everything.
     pub(crate) master: bool,
+    /// Whether somebody else acts as this user, by impersonation.
+    pub(crate) acted: bool,
 }
 
 impl Identity {
@@ -32,7 +34,7 @@ impl Identity {
             .filter(|(name, value)| !is_implied(name, value))
             .collect();
         let master = user.in_group(MASTERS_GROUP);
-        Ok(Self { user, request_headers, impersonate_headers, master })
+        Ok(Self { user, request_headers, impersonate_headers, master, acted: false })
     }
 
     /// The identity of a user who has proved who it is, and so is in `system:authenticated`.

@@ -27,8 +27,8 @@ mod timeout;
 mod upgrade;
 
 pub use config::Config;
-pub use health::Check;
 pub use drain::{Shutdown, ShutdownHandle};
+pub use health::Check;
 pub use limits::Limits;
 pub use listener::Gateway;
 pub use pool::Backends;

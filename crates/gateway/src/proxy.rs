@@ -108,7 +108,8 @@ pub(crate) async fn handle(client: &Arc<Client>, request: Request<Incoming>) -> 
         }
     };
     let is_watch = info.is_ok_and(|info| info.verb == "watch");
-    finish(client, reply, held, &wanted, audit_id.value, is_watch)
+    let response = finish(client, reply, held, &wanted, audit_id.value, is_watch);
+    if method == Method::HEAD { headless(response) } else { response }
 }
 
 /// Makes the response, and ties to it what lives as long as it does.
@@ -140,6 +141,15 @@ fn finish(
     }
     forward::seal(response.headers_mut(), audit_id);
     response
+}
+
+/// The answer to HEAD: the length of the body, and no body.
+fn headless(response: Response<Body>) -> Response<Body> {
+    let (mut parts, body) = response.into_parts();
+    if let Some(length) = hyper::body::Body::size_hint(&body).exact().filter(|length| *length > 0) {
+        parts.headers.entry(header::CONTENT_LENGTH).or_insert(length.into());
+    }
+    Response::from_parts(parts, body.without_bytes())
 }
 
 fn note(held: &mut Held, status: StatusCode, server: Option<&Arc<Server>>) {

@@ -29,7 +29,6 @@ const REFUSED: Duration = Duration::from_secs(10);
 pub struct ClientTrust {
     clients: Option<ClientAuthorities>,
     proxies: Option<ClientAuthorities>,
-    both: Option<ClientAuthorities>,
     allowed_names: Vec<String>,
 }
 
@@ -78,17 +77,8 @@ impl ClientTrust {
             Some(proxy) => Some(ClientAuthorities::front_proxy_only(proxy.ca, PROXY_CA)?),
             None => None,
         };
-        let both = match (&clients, &front_proxy) {
-            (Some(clients), Some(proxy)) => Some(clients.clone().with_front_proxy(proxy.ca, PROXY_CA)?),
-            _ => clients.clone().or_else(|| proxies.clone()),
-        };
         let allowed_names = front_proxy.map(|proxy| proxy.allowed_names.to_vec()).unwrap_or_default();
-        Ok(Self { clients, proxies, both, allowed_names })
-    }
-
-    /// Those whose certificates the listener's TLS lets in; none when no client has one.
-    pub fn authorities(&self) -> Option<&ClientAuthorities> {
-        self.both.as_ref()
+        Ok(Self { clients, proxies, allowed_names })
     }
 
     fn verdict(&self, generation: u64, chain: &[CertificateDer<'_>]) -> Verdict {

@@ -88,7 +88,9 @@ impl Wanted {
     /// # Errors
     /// 400 for a user that could not be carried on.
     pub(super) fn identity(self) -> Result<Identity, Box<Status>> {
-        Identity::new(impersonate::effective(self.0)).map_err(|error| bad_request(error.to_string()))
+        let identity = Identity::new(impersonate::effective(self.0));
+        let identity = identity.map_err(|error| bad_request(error.to_string()))?;
+        Ok(Identity { acted: true, ..identity })
     }
 
     /// Under which what this caller may is remembered.

@@ -56,10 +56,13 @@ impl OpenApiV2 {
             return response;
         };
         let generation = catalog.generation();
-        let json = self.json.take(generation, {
-            let (catalog, documents) = (catalog.clone(), documents.clone());
-            move || merge(&catalog, &*documents)
-        }).await;
+        let json = self
+            .json
+            .take(generation, {
+                let (catalog, documents) = (catalog.clone(), documents.clone());
+                move || merge(&catalog, &*documents)
+            })
+            .await;
         let found = match (form, json) {
             (_, None) => None,
             (Form::Json, Some(merged)) => Some(conditional::document(parts, &merged.json, Cache::Default)),
@@ -116,7 +119,9 @@ impl<T: Clone + Send + Sync + 'static> Flight<T> {
         let work = {
             let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             match &*current {
-                Some(known) if known.generation == generation && !known.is_to_be_tried_again() => known.work.clone(),
+                Some(known) if known.generation == generation && !known.is_to_be_tried_again() => {
+                    known.work.clone()
+                }
                 _ => {
                     let work = begin(make);
                     // The document of the catalog before is given back here, not kept beside the new one.

@@ -18,7 +18,8 @@ struct RootPaths {
 /// The list, as upstream writes it.
 pub(super) fn answer(catalog: &Catalog, checks: &Checks) -> Response<Body> {
     let own = ["/api", "/apis", "/apis/", "/metrics", "/openapi/v2", "/openapi/v3", "/version", SERVERS];
-    let mut paths: BTreeSet<String> = own.iter().map(|path| (*path).to_owned()).chain(checks.paths()).collect();
+    let mut paths: BTreeSet<String> =
+        own.iter().map(|path| (*path).to_owned()).chain(checks.paths()).collect();
     if let Some(list) = read::<APIVersions>(catalog, "/api") {
         paths.extend(list.versions.iter().map(|version| format!("/api/{version}")));
     }

@@ -135,7 +135,14 @@ mod tests {
     fn the_doors_own_version_has_every_field() {
         let info: serde_json::Value = serde_json::from_slice(&own()).unwrap();
         let fields = [
-            "major", "minor", "gitVersion", "gitCommit", "gitTreeState", "buildDate", "goVersion", "compiler",
+            "major",
+            "minor",
+            "gitVersion",
+            "gitCommit",
+            "gitTreeState",
+            "buildDate",
+            "goVersion",
+            "compiler",
             "platform",
         ];
         for field in fields {

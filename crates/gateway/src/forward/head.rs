@@ -165,12 +165,17 @@ fn append(headers: &HeaderMap, peer: &HeaderValue) -> HeaderValue {
 
 fn identify(headers: &mut HeaderMap, identity: &Identity, server: &Server) -> Result<(), Box<Status>> {
     let lines = match server.identity {
+        // The server sees the caller's own token, and decides itself whether its owner may act as another.
+        IdentityMode::PassThrough if identity.acted => &identity.impersonate_headers,
         IdentityMode::PassThrough => return Ok(()),
         IdentityMode::RequestHeader => &identity.request_headers,
         IdentityMode::Impersonate => &identity.impersonate_headers,
     };
     for (name, value) in lines {
         headers.append(name, value.clone());
+    }
+    if server.identity == IdentityMode::PassThrough {
+        return Ok(());
     }
     authorize(headers, server)
 }

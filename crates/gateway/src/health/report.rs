@@ -133,7 +133,9 @@ pub(crate) fn html(report: &HealthReport) -> String {
     let down = report.servers.iter().filter(|server| available(server) != Some(true)).count();
     let mut page = String::from(HEAD);
     let _ = write!(page, "<p>{} servers, {down} of them not available.</p>\n<table>\n", report.servers.len());
-    page.push_str("<tr><th>Name</th><th>Available</th><th>Conditions</th><th>Endpoints</th><th>Serves</th></tr>\n");
+    page.push_str(
+        "<tr><th>Name</th><th>Available</th><th>Conditions</th><th>Endpoints</th><th>Serves</th></tr>\n",
+    );
     for server in &report.servers {
         row(&mut page, server);
     }
@@ -252,7 +254,9 @@ mod tests {
         assert_eq!(server["conditions"][0]["status"], "False");
         assert_eq!(server["endpoints"][0]["ready"], false);
         assert_eq!(server["endpoints"][0]["failure"]["reason"], "ConnectionRefused");
-        assert!(server["endpoints"][0]["failure"]["advice"].as_str().unwrap().starts_with("Start the server"));
+        assert!(
+            server["endpoints"][0]["failure"]["advice"].as_str().unwrap().starts_with("Start the server")
+        );
     }
 
     #[test]

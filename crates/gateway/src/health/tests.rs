@@ -40,7 +40,8 @@ async fn the_texts_are_upstreams() {
 #[tokio::test]
 async fn a_failure_is_verbose_and_withholds_its_reason() {
     let stopping = checks(false, true);
-    let failed = format!("[+]ping ok\n{HOOK}[+]log ok\n[-]shutdown failed: reason withheld\nreadyz check failed\n");
+    let failed =
+        format!("[+]ping ok\n{HOOK}[+]log ok\n[-]shutdown failed: reason withheld\nreadyz check failed\n");
     check(&stopping, Endpoint::Readyz, "", 500, &failed).await;
     check(&stopping, Endpoint::Readyz, "exclude=shutdown", 200, "ok").await;
     check(&stopping, Endpoint::Healthz, "", 200, "ok").await;

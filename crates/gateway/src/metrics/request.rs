@@ -59,17 +59,18 @@ struct Borrowed<'a> {
 struct Series {
     labels: Labels,
     codes: [Counter; CODES.len() + 1],
-    durations: Histogram<{ DURATIONS.len() + 1 }>,
-    sizes: Histogram<{ SIZES.len() + 1 }>,
+    durations: Histogram<{ DURATIONS.len() + 1 }, 1_000_000>,
+    sizes: Histogram<{ SIZES.len() + 1 }, 1>,
     long_running: Level,
     aborts: Counter,
 }
 
-/// Counts by upper bound; the last place is for everything above. The sum is kept in millionths.
+/// Counts by upper bound; the last place is for everything above. The sum is kept in whole units, of
+/// which `PER` make one of those of the bounds.
 #[derive(Debug)]
-struct Histogram<const N: usize> {
+struct Histogram<const N: usize, const PER: u64> {
     counts: [AtomicU64; N],
-    millionths: AtomicU64,
+    sum: AtomicU64,
 }
 
 type Table = HashMap<u64, Vec<Arc<Series>>>;
@@ -263,7 +264,7 @@ impl Drop for RequestMetrics {
         series.durations.observe(elapsed.as_secs_f64(), &DURATIONS, micros(elapsed));
         match self.bytes {
             #[expect(clippy::cast_precision_loss, reason = "compared with bounds that are powers of ten")]
-            Some(bytes) => series.sizes.observe(bytes as f64, &SIZES, bytes.saturating_mul(1_000_000)),
+            Some(bytes) => series.sizes.observe(bytes as f64, &SIZES, bytes),
             None => series.aborts.add(1),
         }
     }
@@ -391,15 +392,15 @@ impl Series {
     }
 }
 
-impl<const N: usize> Histogram<N> {
+impl<const N: usize, const PER: u64> Histogram<N, PER> {
     fn new() -> Self {
-        Self { counts: [const { AtomicU64::new(0) }; N], millionths: AtomicU64::new(0) }
+        Self { counts: [const { AtomicU64::new(0) }; N], sum: AtomicU64::new(0) }
     }
 
-    fn observe(&self, value: f64, bounds: &[f64], millionths: u64) {
+    fn observe(&self, value: f64, bounds: &[f64], units: u64) {
         let place = bounds.iter().position(|bound| value <= *bound).unwrap_or(bounds.len());
         self.counts[place].fetch_add(1, Ordering::Relaxed);
-        self.millionths.fetch_add(millionths, Ordering::Relaxed);
+        self.sum.fetch_add(units, Ordering::Relaxed);
     }
 
     fn render(&self, text: &mut Exposition, name: &str, labels: &[(&str, &str)], bounds: &[f64]) {
@@ -412,7 +413,7 @@ impl<const N: usize> Histogram<N> {
             text.sample(&bucket, &labels, count);
         }
         #[expect(clippy::cast_precision_loss, reason = "a sum for people")]
-        let sum = self.millionths.load(Ordering::Relaxed) as f64 / 1e6;
+        let sum = self.sum.load(Ordering::Relaxed) as f64 / PER as f64;
         text.sample(&format!("{name}_sum"), labels, sum);
         text.sample(&format!("{name}_count"), labels, count);
     }

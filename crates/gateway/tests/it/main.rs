@@ -1,0 +1,13 @@
+//! The gateway against scripted servers, over real sockets.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod bodies;
+mod door;
+mod endpoints;
+mod heads;
+mod limits;
+mod retries;
+mod stopping;
+mod upgrades;
+mod watches;
