@@ -60,7 +60,7 @@ impl Client {
         if let Endpoint::InProcess(service) = &self.endpoint {
             return in_process(&**service, &self.server, call).await;
         }
-        if let Some(link) = self.take().filter(Link::is_usable) {
+        if let Some(link) = self.take().filter(Link::is_open) {
             match self.exchange(link, call).await {
                 Err(lost) if lost.may_repeat(call) => {}
                 ended => return ended.map_err(|lost| lost.failure),
@@ -137,7 +137,7 @@ impl Client {
 
     /// An HTTP/1.1 connection that has given its whole answer can carry the next.
     fn put_back(&self, link: Link) {
-        if link.protocol() == crate::Protocol::Http1 && link.is_usable() {
+        if link.protocol() == crate::Protocol::Http1 && link.is_open() {
             self.put(link);
         }
     }

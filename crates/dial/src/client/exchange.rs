@@ -124,3 +124,36 @@ pub(super) async fn in_process(
         Err(_) => Err(Failure::new(Cause::ResponseTimeout, format!("no answer within {:?}", call.timeout))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use http_body::Frame;
+    use http_body_util::StreamBody;
+
+    use super::*;
+
+    /// A body in pieces of this size.
+    fn pieces(whole: &Bytes, size: usize) -> impl HttpBody<Data = Bytes, Error = Infallible> + use<> {
+        let frames: Vec<_> =
+            whole.chunks(size).map(|piece| Ok(Frame::data(Bytes::copy_from_slice(piece)))).collect();
+        StreamBody::new(futures_util::stream::iter(frames))
+    }
+
+    #[tokio::test]
+    async fn a_body_is_whole_or_over_the_limit_however_it_is_cut() {
+        for length in [0, 1, 2, 7, 64, 100] {
+            let whole: Bytes = (0..length).collect();
+            for size in [1, 2, 3, 63, 64, 1000] {
+                for limit in [0, 1, 63, 64, 65, 100] {
+                    let collected = collect(pieces(&whole, size), limit).await;
+                    match usize::from(length) <= limit {
+                        true => assert_eq!(collected, Ok(whole.clone())),
+                        false => assert_eq!(collected.map_err(|f| f.cause), Err(Cause::TooLarge)),
+                    }
+                }
+            }
+        }
+    }
+}

@@ -73,11 +73,12 @@ impl Link {
         }
     }
 
-    /// False once the connection is known to be closed, or busy.
-    pub(super) fn is_usable(&self) -> bool {
+    /// False once the connection is known to be closed. One that is still finishing the last answer
+    /// is waited for when it is used.
+    pub(super) fn is_open(&self) -> bool {
         match &self.sender {
-            Sender::Http1(sender) => sender.is_ready(),
-            Sender::Http2(sender) => sender.is_ready(),
+            Sender::Http1(sender) => !sender.is_closed(),
+            Sender::Http2(sender) => !sender.is_closed(),
         }
     }
 

@@ -37,7 +37,7 @@ async fn path_host_headers_and_token() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn one_connection_is_kept_and_replaced_when_it_dies() {
     let pki = TempPki::new();
     for http1 in [false, true] {
