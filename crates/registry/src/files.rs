@@ -7,12 +7,16 @@ mod remember;
 mod scan;
 
 use std::{
+    collections::HashSet,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use notify::Watcher as _;
+use notify::{
+    EventKind, Watcher as _,
+    event::{AccessKind, AccessMode, ModifyKind},
+};
 use tokio::sync::{mpsc, watch};
 
 pub use parse::FileProblem;
@@ -23,6 +27,8 @@ use crate::{disk::Writer, store::FileObject};
 
 /// A file counts when it has not changed for this long: a truncated YAML file is often a valid one.
 const QUIET: Duration = Duration::from_millis(100);
+/// The same for a file that its writer has not closed: it may be stuck for good.
+const QUIET_WHILE_OPEN: Duration = Duration::from_secs(3);
 /// How often the directory is looked through although nothing was heard of it (network file systems
 /// tell nothing).
 const RESCAN: Duration = Duration::from_secs(2);
@@ -68,7 +74,7 @@ impl FileSource {
 async fn follow(mut scanner: Scanner, sets: watch::Sender<Arc<FileSet>>, mut stop: watch::Receiver<bool>) {
     let (heard, mut events) = mpsc::channel(1);
     // Kept alive for as long as this loop runs.
-    let _watcher = listen(scanner.directory(), heard);
+    let _watcher = listen(scanner.directory(), scanner.writers(), heard);
     loop {
         let pause = if scanner.unsettled() { QUIET / 2 } else { RESCAN };
         tokio::select! {
@@ -91,10 +97,12 @@ async fn follow(mut scanner: Scanner, sets: watch::Sender<Arc<FileSet>>, mut sto
 }
 
 /// Asks the operating system to tell of changes; without that the regular rescan has to do.
-fn listen(directory: &Path, heard: mpsc::Sender<()>) -> Option<notify::RecommendedWatcher> {
+fn listen(directory: &Path, writers: Writers, heard: mpsc::Sender<()>) -> Option<notify::RecommendedWatcher> {
     let told = move |event: notify::Result<notify::Event>| {
+        let Ok(event) = event else { return };
+        writers.hear(&event);
         // Reading the files is itself an event.
-        if event.is_ok_and(|event| !event.kind.is_access() || event.kind == CLOSED) {
+        if !event.kind.is_access() || event.kind == CLOSED {
             let _ = heard.try_send(());
         }
     };
@@ -109,8 +117,32 @@ fn listen(directory: &Path, heard: mpsc::Sender<()>) -> Option<notify::Recommend
         .ok()
 }
 
-const CLOSED: notify::EventKind =
-    notify::EventKind::Access(notify::event::AccessKind::Close(notify::event::AccessMode::Write));
+const CLOSED: EventKind = EventKind::Access(AccessKind::Close(AccessMode::Write));
+
+/// Files that somebody is writing to at the moment, as far as the operating system tells.
+#[derive(Clone, Debug, Default)]
+struct Writers(Arc<Mutex<HashSet<PathBuf>>>);
+
+impl Writers {
+    fn hear(&self, event: &notify::Event) {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match event.kind {
+            EventKind::Modify(ModifyKind::Data(_)) => open.extend(event.paths.iter().cloned()),
+            CLOSED | EventKind::Modify(ModifyKind::Name(_)) | EventKind::Remove(_) => {
+                event.paths.iter().for_each(|path| {
+                    open.remove(path);
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// For how long the file must not have changed before it counts.
+    fn quiet(&self, path: &Path) -> Duration {
+        let open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.contains(path) { QUIET_WHILE_OPEN } else { QUIET }
+    }
+}
 
 fn log_problems(new: &FileSet, old: &FileSet) {
     for problem in new.problems.iter().filter(|problem| !old.problems.contains(problem)) {

@@ -232,8 +232,9 @@ impl Hub {
     fn place(&mut self, candidate: Candidate) {
         let name = candidate.name.clone();
         let same_server = self.servers.get(&name).is_some_and(|managed| managed.uid() == candidate.uid);
-        if !same_server {
-            self.remove(&name);
+        if !same_server && self.remove(&name) {
+            // Another server under an old name is no heir: its groups are free for a moment.
+            self.build();
         }
         let unchanged = self.servers.get(&name).is_some_and(|m| m.candidate.as_ref() == Some(&candidate));
         if unchanged && !self.environment_matters(&candidate) {
@@ -303,13 +304,14 @@ impl Hub {
         }
     }
 
-    fn remove(&mut self, name: &ServerName) {
+    fn remove(&mut self, name: &ServerName) -> bool {
         if self.servers.remove(name).is_none() {
-            return;
+            return false;
         }
         self.kicks.write().unwrap_or_else(PoisonError::into_inner).remove(name);
         self.shared.last_good.forget(name);
         self.catalog_is_old = true;
+        true
     }
 
     fn register_kick(&self, name: &ServerName, managed: &Managed) {

@@ -10,7 +10,7 @@ use std::{
         Arc,
         atomic::{AtomicI64, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use catalog::{Cause, Discovery, Failure, IdentityMode, OpenApi, Role, Server, ServerName};
@@ -28,6 +28,10 @@ use crate::{
 };
 use endpoint::{Probe, Probed};
 pub(crate) use pace::Pace;
+
+/// For how long after a hint of a change the documents are looked at as often as discovery: servers
+/// describe what is new some time after they serve it.
+const RESTLESS: Duration = Duration::from_secs(4);
 
 /// What all tasks share.
 #[derive(Debug)]
@@ -114,7 +118,7 @@ pub(crate) fn start(
         probes: Vec::new(),
         asking: FuturesUnordered::new(),
         refreshing: None,
-        refresh: Refresh { lists: false, next: None, next_v2: None, failures: 0 },
+        refresh: Refresh { lists: false, next: None, next_v2: None, failures: 0, restless_until: None },
         failure_openapi: None,
         failure_identity: None,
         last_discovery,
@@ -147,6 +151,8 @@ struct Refresh {
     next: Option<Instant>,
     next_v2: Option<Instant>,
     failures: u32,
+    /// Until then changes are expected.
+    restless_until: Option<Instant>,
 }
 
 impl Task {
@@ -202,6 +208,7 @@ impl Task {
             probe.due = probe.due.min(self.shared.pace.earliest(now, probe.asked));
         }
         self.refresh.next = self.refresh.next.map(|next| next.min(now));
+        self.refresh.restless_until = Some(now + RESTLESS);
     }
 
     fn ask_those_due(&mut self) {
@@ -319,7 +326,9 @@ impl Task {
         let polling = &self.shared.polling;
         self.refresh.lists = false;
         self.refresh.failures = if failure.is_some() { self.refresh.failures.saturating_add(1) } else { 0 };
+        let restless = self.refresh.restless_until.is_some_and(|until| now < until);
         let pause = match self.refresh.failures {
+            0 if restless => polling.openapi.min(polling.discovery),
             0 => polling.openapi,
             failures => self.shared.pace.after_failures(failures).max(polling.discovery).min(polling.openapi),
         };
@@ -346,7 +355,7 @@ impl Task {
     fn next_due(&self) -> Instant {
         let probes = self.probes.iter().filter(|probe| !probe.in_flight).map(|probe| probe.due);
         let refresh = self.refresh.next.filter(|_| self.refreshing.is_none() && self.leader().is_some());
-        let idle = Instant::now() + std::time::Duration::from_secs(3600);
+        let idle = Instant::now() + Duration::from_secs(3600);
         probes.chain(refresh).min().unwrap_or(idle)
     }
 

@@ -144,8 +144,10 @@ impl Watcher {
                         }
                         let kind = match (selected(&self.call.call(), &change.object), change.kind) {
                             (true, kind) => kind,
-                            // It may have been selected before.
-                            (false, ChangeKind::Modified) => ChangeKind::Deleted,
+                            // A name never changes, but other labels may have been selected before.
+                            (false, ChangeKind::Modified) if self.call.options.fields.is_empty() => {
+                                ChangeKind::Deleted
+                            }
                             (false, _) => continue,
                         };
                         self.write(&mut lines, kind.as_str(), &change.object);

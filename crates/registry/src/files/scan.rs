@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    FileSet, QUIET,
+    FileSet, QUIET, Writers,
     parse::{FileProblem, Found, MAX_FILE, parse},
     remember::Memory,
 };
@@ -34,16 +34,22 @@ pub(super) struct Scanner {
     directory: PathBuf,
     files: BTreeMap<PathBuf, Seen>,
     memory: Memory,
+    writers: Writers,
     unreadable: Option<FileProblem>,
 }
 
 impl Scanner {
     pub(super) fn new(directory: PathBuf, memory: Memory) -> Self {
-        Self { directory, files: BTreeMap::new(), memory, unreadable: None }
+        Self { directory, files: BTreeMap::new(), memory, writers: Writers::default(), unreadable: None }
     }
 
     pub(super) fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// To be told who is writing.
+    pub(super) fn writers(&self) -> Writers {
+        self.writers.clone()
     }
 
     /// Whether a file waits until it has been quiet for long enough.
@@ -98,7 +104,7 @@ impl Scanner {
     fn read_settled(&mut self, now: Instant) -> bool {
         let mut changed = false;
         for (path, seen) in self.files.iter_mut().filter(|(_, seen)| !seen.read) {
-            if now.duration_since(seen.since) < QUIET {
+            if now.duration_since(seen.since) < self.writers.quiet(path) {
                 continue;
             }
             seen.read = true;
