@@ -19,8 +19,12 @@ use crate::{Error, read_limited};
 /// looked at this often.
 const POLL: Duration = Duration::from_secs(3);
 
-/// A pair of files is rarely written at once; wait this long after the last sign of change.
+/// Files are rarely written at once, and a pair never is: new content counts when it has not changed
+/// for this long.
 const SETTLE: Duration = Duration::from_millis(50);
+
+/// So often at most it is waited for, lest files that never rest are never read.
+const MAX_SETTLES: usize = 20;
 
 /// The content of all watched files, in the order in which they were named; read together.
 pub struct Contents(Vec<Vec<u8>>);
@@ -134,14 +138,14 @@ impl<T, F: Fn(&Contents) -> Result<T, Error>> Reloader<T, F> {
         loop {
             tokio::select! {
                 _ = ticks.tick() => {}
-                _ = signs.signs.recv() => settle(&mut signs.signs).await,
+                _ = signs.signs.recv() => {}
             }
-            self.look();
+            self.look().await;
         }
     }
 
-    fn look(&mut self) {
-        let contents = match read(&self.files) {
+    async fn look(&mut self) {
+        let contents = match self.settled().await {
             Ok(contents) => contents,
             Err(error) => return self.report(error.to_string()),
         };
@@ -165,6 +169,23 @@ impl<T, F: Fn(&Contents) -> Result<T, Error>> Reloader<T, F> {
         }
     }
 
+    /// The content, when it is new only once it rests.
+    async fn settled(&self) -> Result<Contents, Error> {
+        let mut contents = read(&self.files)?;
+        for _ in 0..MAX_SETTLES {
+            if contents.0 == self.last.0 {
+                break;
+            }
+            tokio::time::sleep(SETTLE).await;
+            let again = read(&self.files)?;
+            if again.0 == contents.0 {
+                break;
+            }
+            contents = again;
+        }
+        Ok(contents)
+    }
+
     fn report(&self, problem: String) {
         let news = self.problem.send_if_modified(|known| {
             let differs = known.as_deref() != Some(problem.as_str());
@@ -173,16 +194,6 @@ impl<T, F: Fn(&Contents) -> Result<T, Error>> Reloader<T, F> {
         });
         if news {
             tracing::warn!(files = %Names(&self.files), %problem, "kept the last good content");
-        }
-    }
-}
-
-/// Waits until no sign came for a moment; bounded, so that a busy folder cannot hold it forever.
-async fn settle(signs: &mut mpsc::Receiver<()>) {
-    for _ in 0..20 {
-        match tokio::time::timeout(SETTLE, signs.recv()).await {
-            Ok(Some(())) => {}
-            Ok(None) | Err(_) => return,
         }
     }
 }
