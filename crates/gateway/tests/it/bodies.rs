@@ -128,8 +128,8 @@ async fn an_answer_that_breaks_off_breaks_off_for_the_client() {
         let request =
             Request::get(format!("{FLUNDERS}?act=truncate")).body(testkit::client::out("")).unwrap();
         let answer = client.open(request).await.unwrap();
-        // Over HTTP/2 the reset may overtake the head of the answer.
-        if answer.status() != 502 {
+        // The end may overtake the head of the answer.
+        if ![502, 503].contains(&answer.status().as_u16()) {
             assert_eq!(answer.status(), 200, "{what}");
             assert!(answer.into_body().collect().await.is_err(), "{what}");
         }

@@ -24,7 +24,8 @@ async fn goaway_is_not_seen_by_clients() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_that_end_after_every_few_requests_lose_none() {
-    for (pki, server) in [backend().await, backend_http1().await] {
+    // With HTTP/1.1 a connection may close just when a request is sent; only reading ones are sent again.
+    for (method, (pki, server)) in [("POST", backend().await), ("GET", backend_http1().await)] {
         server.goaway_every(3);
         let door = Door::start(&pki, vec![Backend::wardle(&pki, &[&server])]).await;
         let client = door.http2().await;
@@ -34,10 +35,10 @@ async fn connections_that_end_after_every_few_requests_lose_none() {
             asking.spawn(async move {
                 for n in 0..25 {
                     let body = format!("{worker}-{n}");
-                    let reply =
-                        client.request("POST", &format!("{FLUNDERS}?act=echo"), &[], body.clone()).await;
+                    let path = format!("{FLUNDERS}?act=echo&body={body}");
+                    let reply = client.request(method, &path, &[], body.clone()).await;
                     assert_eq!(reply.status, 200, "{}", reply.text());
-                    assert_eq!(reply.json()["body"], body);
+                    assert_eq!(reply.json()["target"], path);
                 }
             });
         }

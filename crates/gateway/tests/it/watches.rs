@@ -10,7 +10,7 @@ use testkit::{Client, client::out};
 use crate::door::{Backend, Door, FLUNDERS, backend, backend_http1};
 
 async fn watch(client: &mut Client) -> Response<Incoming> {
-    let path = format!("{FLUNDERS}?watch=true&act=events:50");
+    let path = format!("{FLUNDERS}?watch=true&act=events:300");
     let answer = client.open(Request::get(path).body(out("")).unwrap()).await.unwrap();
     assert_eq!(answer.status(), 200);
     answer
@@ -74,7 +74,7 @@ async fn a_changed_or_removed_registration_does_not_end_what_is_in_flight() {
 
     door.set(&[]);
     wait_for(&mut client, |text| text.contains("404 page not found")).await;
-    for _ in 0..3 {
+    for _ in 0..2 {
         before.body_mut().frame().await.unwrap().unwrap();
     }
     drop(before);
