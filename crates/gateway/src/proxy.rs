@@ -250,8 +250,8 @@ impl Asked<'_> {
         let routing = self.client.door.backends.routing();
         let route = match self.info.is_resource {
             true => routing.catalog.route(&self.info.group, &self.info.version),
-            // Whatever is no resource and not the door's own is the core's.
-            false => routing.catalog.core().map_or(catalog::Route::None, catalog::Route::Core),
+            // A group without a document of its own is its owner's, everything else the core's.
+            false => routing.catalog.route_path(self.uri.path()),
         };
         let server = route.server()?;
         Some((server.clone(), routing.pool(&server.name)?.clone()))
