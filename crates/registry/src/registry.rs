@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::{
     config::Config,
-    core::CoreView,
+    core,
     disk::{self, Writer},
     documents::DocumentStore,
     files::{FileProblem, FileSource},
@@ -96,7 +96,17 @@ impl Registry {
         };
         let ownership_file = state.join("ownership.json");
         let kicks: Kicks = Arc::new(RwLock::new(HashMap::new()));
-        let core = start_core(&shared, &outputs, &kicks, &stopped)?;
+        let core = core::start(
+            &shared.config,
+            core::Surroundings {
+                state: state.clone(),
+                writer: writer.clone(),
+                kicks: Arc::clone(&kicks),
+                statuses: outputs.core_statuses.subscribe(),
+                stop: stopped.clone(),
+            },
+        )
+        .map_err(StartError::Core)?;
         let in_process = if shared.config.core.is_none() {
             vec![crate::api::contribution(&store, &documents)]
         } else {
@@ -202,16 +212,6 @@ fn start_files(
         }
     });
     Ok(Some(source))
-}
-
-fn start_core(
-    shared: &Arc<Shared>,
-    _outputs: &Outputs,
-    _kicks: &Kicks,
-    _stopped: &watch::Receiver<bool>,
-) -> Result<watch::Receiver<Arc<CoreView>>, StartError> {
-    let _ = shared;
-    Ok(watch::channel(Arc::new(CoreView::default())).1)
 }
 
 fn load_ownership(path: &Path) -> Ownership {

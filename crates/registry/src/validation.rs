@@ -20,6 +20,17 @@ pub(crate) fn fields_of<'a>(path: &str, value: &'a Value, problems: &mut Problem
     fields::Fields::of(path, value, problems)
 }
 
+/// A base URL that does not come from a registration: address and path prefix. Clear text is for
+/// loopback alone here as well.
+pub(crate) fn parse_base_url(url: &str) -> Result<(crate::registration::Address, String), Problems> {
+    let mut problems = Problems::default();
+    let found = address::base_url("server", url, &mut problems);
+    match found {
+        Some(found) if problems.is_empty() => Ok((found.address, found.path)),
+        _ => Err(problems),
+    }
+}
+
 /// Longest piece of a wrong value that a message repeats.
 const SHOWN_VALUE: usize = 120;
 

@@ -1,0 +1,124 @@
+//! Follows all objects of one kind.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use futures_util::StreamExt as _;
+use kube::{
+    Api,
+    api::{ApiResource, DynamicObject},
+    runtime::{
+        WatchStreamExt as _,
+        watcher::{self, Event},
+    },
+};
+use serde_json::Value;
+
+/// Objects by name.
+pub(super) type Objects = BTreeMap<String, Value>;
+
+/// Changes this close together are told as one.
+const TOGETHER: Duration = Duration::from_millis(5);
+/// Pause after a failure: a kind that is not there now may be there soon.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// Calls `told` with all objects of a kind whenever one of them changes, until it answers false. Fields
+/// that change without meaning are left out; of definitions only the name and the version matter.
+pub(super) async fn follow(
+    api: Api<DynamicObject>,
+    resource: ApiResource,
+    names_only: bool,
+    told: impl Fn(Arc<Objects>) -> bool,
+) {
+    let mut complained = false;
+    loop {
+        let stream = watcher::watcher(api.clone(), watcher::Config::default()).default_backoff();
+        let mut stream = std::pin::pin!(stream);
+        let mut objects = Objects::new();
+        let mut listing = Objects::new();
+        let mut complete = false;
+        let mut due = None;
+        loop {
+            let event = match due {
+                None => stream.next().await,
+                Some(when) => match tokio::time::timeout_at(when, stream.next()).await {
+                    Ok(event) => event,
+                    Err(_) => {
+                        due = None;
+                        if !told(Arc::new(objects.clone())) {
+                            return;
+                        }
+                        continue;
+                    }
+                },
+            };
+            match event {
+                Some(Ok(event)) => {
+                    complained = false;
+                    if take(event, names_only, &mut objects, &mut listing, &mut complete) && complete {
+                        due.get_or_insert_with(|| tokio::time::Instant::now() + TOGETHER);
+                    }
+                }
+                Some(Err(error)) => {
+                    // A kind that does not exist is no reason to fill the log.
+                    if !std::mem::replace(&mut complained, true) {
+                        tracing::warn!(kind = resource.kind, %error, "cannot watch a kind of the core; trying again");
+                    }
+                    if !complete {
+                        break;
+                    }
+                }
+                None => break,
+            }
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Takes an event in; tells whether the objects are others than before.
+fn take(
+    event: Event<DynamicObject>,
+    names_only: bool,
+    objects: &mut Objects,
+    listing: &mut Objects,
+    complete: &mut bool,
+) -> bool {
+    match event {
+        Event::Init => {
+            listing.clear();
+            false
+        }
+        Event::InitApply(object) => {
+            let (name, value) = plain(object, names_only);
+            listing.insert(name, value);
+            false
+        }
+        Event::InitDone => {
+            let changed = !*complete || objects != listing;
+            *complete = true;
+            *objects = std::mem::take(listing);
+            changed
+        }
+        Event::Apply(object) => {
+            let (name, value) = plain(object, names_only);
+            objects.insert(name, value.clone()) != Some(value)
+        }
+        Event::Delete(object) => {
+            let (name, _) = plain(object, names_only);
+            objects.remove(&name).is_some()
+        }
+    }
+}
+
+fn plain(object: DynamicObject, names_only: bool) -> (String, Value) {
+    let name = object.metadata.name.clone().unwrap_or_default();
+    if names_only {
+        // Its state matters as well: a definition is served some time after it is made.
+        return (name, object.metadata.resource_version.into());
+    }
+    let mut value = serde_json::to_value(object).unwrap_or_default();
+    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+        metadata.remove("resourceVersion");
+    }
+    (name, value)
+}
