@@ -63,7 +63,7 @@ struct Planned<'a> {
 /// different definitions with the same name the first keeps it, the later ones become `NAME_v2` and so
 /// on. Equal ones are shared. A document that cannot be read is left out and reported.
 ///
-/// Reads documents more than once, so that only one is in memory at a time; may block on the disk.
+/// Reads each document twice, so that only one is in memory at a time; may block on the disk.
 ///
 /// # Errors
 /// When the result is too large, or a document cannot be read again.
@@ -97,79 +97,68 @@ fn read(document: &DocumentRef, documents: &dyn Documents) -> Result<Bytes, Open
     documents.get(document).map_err(|source| OpenApiError::Read { hash: document.hash.to_string(), source })
 }
 
+/// Paths go straight into the result; components are gathered beside it, because they come after all
+/// paths.
 fn write(
     planned: &[Planned<'_>],
     documents: &dyn Documents,
     more: &MoreKinds,
 ) -> Result<Vec<u8>, OpenApiError> {
     let mut object = Object::new(planned.iter().map(|one| one.source.document.len).sum());
-    head(planned.first(), documents, &mut object)?;
-    object.open("paths")?;
-    for one in planned {
+    let mut sections = Section::ALL.map(|_| Object::new(0));
+    if planned.is_empty() {
+        object.entry("swagger", "\"2.0\"")?;
+        object.entry("info", NOBODY)?;
+        object.open("paths")?;
+    }
+    for (number, one) in planned.iter().enumerate() {
         let bytes = read(one.source.document, documents)?;
         let parts = Parts::read(&bytes)?;
+        if number == 0 {
+            parts.rest.iter().try_for_each(|piece| object.entry(&piece.name, piece.text.get()))?;
+            object.open("paths")?;
+        }
         for path in plan::owned_paths(&parts, one.source.owner) {
             object.entry(&path.name, &renamed(path, one)?)?;
         }
+        components(&parts, one, more, &mut sections)?;
     }
     object.close();
-    for section in Section::ALL {
-        components(section, planned, documents, more, &mut object)?;
+    for (section, entries) in Section::ALL.into_iter().zip(sections) {
+        if section == Section::Definitions || !entries.first {
+            object.entry(section.key(), std::str::from_utf8(&entries.finish())?)?;
+        }
     }
     Ok(object.finish())
 }
 
-/// `swagger`, `info` and all else that is neither path nor component, from the first document.
-fn head(
-    first: Option<&Planned<'_>>,
-    documents: &dyn Documents,
-    object: &mut Object,
-) -> Result<(), OpenApiError> {
-    const NOBODY: &str = r#"{"title":"Kubernetes","version":"unversioned"}"#;
-    let Some(first) = first else {
-        object.entry("swagger", "\"2.0\"")?;
-        return object.entry("info", NOBODY);
-    };
-    let bytes = read(first.source.document, documents)?;
-    let parts = Parts::read(&bytes)?;
-    parts.rest.iter().try_for_each(|piece| object.entry(&piece.name, piece.text.get()))
-}
+/// `info` when no server has a document.
+const NOBODY: &str = r#"{"title":"Kubernetes","version":"unversioned"}"#;
 
+/// Writes the components that are to be taken from one document, each into its section.
 fn components(
-    section: Section,
-    planned: &[Planned<'_>],
-    documents: &dyn Documents,
+    parts: &Parts<'_>,
+    one: &Planned<'_>,
     more: &MoreKinds,
-    object: &mut Object,
+    sections: &mut [Object; 3],
 ) -> Result<(), OpenApiError> {
-    let emits = |one: &&Planned<'_>| one.plan.emitted.values().any(|emitted| emitted.section == section);
-    if section != Section::Definitions && !planned.iter().any(|one| emits(&one)) {
-        return Ok(());
+    for (number, (section, piece)) in parts.components.iter().enumerate() {
+        let Some(emitted) = one.plan.emitted.get(&number) else { continue };
+        let name = format!("{}{}", piece.name, emitted.suffix);
+        let added = more.get(&name).filter(|_| *section == Section::Definitions);
+        let text = if emitted.kinds.is_none() && added.is_none() {
+            renamed(piece, one)?
+        } else {
+            Cow::Owned(changed(piece, one, |value| {
+                let mut kinds = emitted.kinds.clone().unwrap_or_else(|| gvk::read(value));
+                kinds.extend(added.cloned().unwrap_or_default());
+                if let Value::Object(fields) = value {
+                    gvk::write(fields, kinds);
+                }
+            })?)
+        };
+        sections[*section as usize].entry(&name, &text)?;
     }
-    object.open(section.key())?;
-    for one in planned.iter().filter(emits) {
-        let bytes = read(one.source.document, documents)?;
-        let parts = Parts::read(&bytes)?;
-        let own = parts.components.iter().enumerate().filter(|(_, (of, _))| *of == section);
-        for (number, (_, piece)) in own {
-            let Some(emitted) = one.plan.emitted.get(&number) else { continue };
-            let name = format!("{}{}", piece.name, emitted.suffix);
-            let added = more.get(&name).filter(|_| section == Section::Definitions);
-            let text = if emitted.kinds.is_none() && added.is_none() {
-                renamed(piece, one)?
-            } else {
-                Cow::Owned(changed(piece, one, |value| {
-                    let mut kinds = emitted.kinds.clone().unwrap_or_else(|| gvk::read(value));
-                    kinds.extend(added.cloned().unwrap_or_default());
-                    if let Value::Object(fields) = value {
-                        gvk::write(fields, kinds);
-                    }
-                })?)
-            };
-            object.entry(&name, &text)?;
-        }
-    }
-    object.close();
     Ok(())
 }
 

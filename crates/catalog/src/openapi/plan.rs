@@ -23,7 +23,6 @@ pub(super) struct Plan {
 /// A component to be written.
 #[derive(Debug)]
 pub(super) struct Emitted {
-    pub(super) section: Section,
     pub(super) suffix: String,
     /// The kinds that it may describe, when those in the document are not right.
     pub(super) kinds: Option<gvk::Kinds>,
@@ -71,7 +70,7 @@ pub(super) fn plan(
         let full = format!("{}{}", piece.name, given.suffix);
         if given.new {
             let kinds = (kinds.len() != before).then_some(kinds);
-            plan.emitted.insert(number, Emitted { section: *section, suffix: given.suffix.clone(), kinds });
+            plan.emitted.insert(number, Emitted { suffix: given.suffix.clone(), kinds });
         } else if !kinds.is_empty() {
             more.entry(full).or_default().extend(kinds);
         }
