@@ -5,6 +5,7 @@
 
 mod conditional;
 mod discovery;
+mod explain;
 mod openapi_v2;
 mod openapi_v3;
 mod paths;
@@ -96,6 +97,7 @@ pub(crate) async fn answer(
             protected(door, parts, identity, || metrics_text(door, &catalog())).await
         }
         "healthz" if path == SERVERS => protected(door, parts, identity, || servers(door, parts)).await,
+        "debug" if path == explain::ROUTE => explanation(door, parts, identity).await,
         "" if path == "/" => paths::answer(&catalog(), &door.own.checks),
         "index.html" if path == "/index.html" => paths::answer(&catalog(), &door.own.checks),
         _ => return door.own.passes_on().err().map(|status| respond::status_response(&status, &wanted())),
@@ -163,6 +165,16 @@ async fn protected(
         Ok(()) => answer(),
         Err(status) => respond::status_response(&status, &wanted),
     }
+}
+
+/// What the door would do with a request, for whom may know where servers are.
+async fn explanation(door: &Door, parts: &Parts, identity: &Identity) -> Response<Body> {
+    let explained = explain::explain(door, parts, identity).await;
+    protected(door, parts, identity, || match explained {
+        Ok(route) => with_type(format!("{route:#}\n"), HeaderValue::from_static("application/json")),
+        Err(status) => respond::status_response(&status, &Wanted::new(&parts.headers, &parts.uri)),
+    })
+    .await
 }
 
 fn metrics_text(door: &Door, catalog: &Catalog) -> Response<Body> {

@@ -101,7 +101,8 @@ mod tests {
 
     #[test]
     fn says_what_and_what_next() {
-        let problem = Problem::new(Code::Listen, "cannot listen on 127.0.0.1:1: in use").next("choose another");
+        let problem =
+            Problem::new(Code::Listen, "cannot listen on 127.0.0.1:1: in use").next("choose another");
         assert_eq!(problem.to_string(), "cannot listen on 127.0.0.1:1: in use\n  next: choose another");
         assert_eq!(problem.code() as u8, 4);
     }

@@ -12,8 +12,9 @@ use crate::{
 /// Starts logging. `filter` is a tracing filter, for instance `info` or `warn,gateway=debug`.
 pub(crate) fn start(filter: &str, format: LogFormat) -> Outcome {
     let filter = EnvFilter::try_new(filter).map_err(|error| {
-        Problem::new(Code::Input, format!("cannot use the log filter `{filter}`: {error}"))
-            .next("write a level (error, warn, info, debug, trace), or `target=level` pairs with commas between")
+        Problem::new(Code::Input, format!("cannot use the log filter `{filter}`: {error}")).next(
+            "write a level (error, warn, info, debug, trace), or `target=level` pairs with commas between",
+        )
     })?;
     let subscriber = tracing_subscriber::registry().with(filter);
     // A second start in one process (tests) keeps the first.
@@ -23,10 +24,7 @@ pub(crate) fn start(filter: &str, format: LogFormat) -> Outcome {
         }
         LogFormat::Text => subscriber
             .with(
-                fmt::layer()
-                    .with_target(false)
-                    .with_ansi(io::stderr().is_terminal())
-                    .with_writer(io::stderr),
+                fmt::layer().with_target(false).with_ansi(io::stderr().is_terminal()).with_writer(io::stderr),
             )
             .try_init(),
     };

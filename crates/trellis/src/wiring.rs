@@ -3,7 +3,6 @@
 mod certificates;
 mod credentials;
 mod state;
-mod verifier;
 
 use std::{
     net::SocketAddr,
@@ -51,9 +50,9 @@ struct Keep {
 impl RunningDoor {
     /// Starts a door on this listener.
     pub(crate) async fn start(settings: &Settings, listener: TcpListener) -> Outcome<Self> {
-        let address = listener
-            .local_addr()
-            .map_err(|error| Problem::new(Code::Listen, format!("cannot tell where the door listens: {error}")))?;
+        let address = listener.local_addr().map_err(|error| {
+            Problem::new(Code::Listen, format!("cannot tell where the door listens: {error}"))
+        })?;
         let lock = state::Lock::take(&settings.state)?;
         let front_proxy = certificates::FrontProxyPair::start(settings)?;
         let registry = Arc::new(start_registry(settings, &front_proxy)?);
@@ -129,10 +128,10 @@ fn start_registry(settings: &Settings, front_proxy: &certificates::FrontProxyPai
     config.core = settings.core.as_ref().map(|(kubeconfig, context)| registry::CoreConfig {
         kubeconfig: kubeconfig.clone(),
         context: context.clone(),
-        proxy_client: settings.proxy_client.as_ref().map(|pair| registry::ProxyClientFiles {
-            certificate: pair.cert.clone(),
-            key: pair.key.clone(),
-        }),
+        proxy_client: settings
+            .proxy_client
+            .as_ref()
+            .map(|pair| registry::ProxyClientFiles { certificate: pair.cert.clone(), key: pair.key.clone() }),
         adopt_api_services: settings.adopt_apiservices,
         install_crds: settings.install_crds,
     });

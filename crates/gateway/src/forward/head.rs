@@ -97,7 +97,7 @@ impl Head {
         request
     }
 
-    pub(super) fn to_service<B>(&self, body: B) -> Request<B> {
+    pub(crate) fn to_service<B>(&self, body: B) -> Request<B> {
         let mut request = Request::new(body);
         *request.uri_mut() = Uri::from(self.path.clone());
         *request.method_mut() = self.method.clone();

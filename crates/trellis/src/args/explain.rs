@@ -6,7 +6,9 @@ use super::{DoorArgs, PrintAs};
 
 /// Say what the door would do.
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  trellis explain route GET /apis/example.trellis.dev/v1/namespaces/default/notes")]
+#[command(
+    after_help = "Example:\n  trellis explain route GET /apis/example.trellis.dev/v1/namespaces/default/notes"
+)]
 pub(crate) struct ExplainArgs {
     /// What to explain.
     #[command(subcommand)]

@@ -27,7 +27,9 @@ pub(crate) struct ServeArgs {
 
 /// Configuration files.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  trellis config check door.yaml\n  trellis config schema > door.schema.json")]
+#[command(
+    after_help = "Examples:\n  trellis config check door.yaml\n  trellis config schema > door.schema.json"
+)]
 pub(crate) struct ConfigArgs {
     /// What to do.
     #[command(subcommand)]

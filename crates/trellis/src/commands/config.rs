@@ -32,7 +32,8 @@ fn check(file: &Path) -> Outcome {
     for (flag, path) in settings.files() {
         pki::read_limited(path).map_err(|error| {
             let place = format!("{}: {}", file.display(), config::key_of(flag));
-            Problem::new(Code::Input, format!("{place}: {error}")).next("correct the path or the file it names")
+            Problem::new(Code::Input, format!("{place}: {error}"))
+                .next("correct the path or the file it names")
         })?;
     }
     if let Some(folder) = &settings.registrations

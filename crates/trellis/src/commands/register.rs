@@ -38,7 +38,8 @@ fn registration(args: &RegisterArgs) -> Outcome<Registration> {
     let mut registration = Registration::new(name, &args.urls);
     if let Some(file) = &args.ca {
         let pem = pki::read_limited(file).map_err(|error| {
-            Problem::new(Code::Input, format!("--ca: {error}")).next("give the PEM file with the server's authorities")
+            Problem::new(Code::Input, format!("--ca: {error}"))
+                .next("give the PEM file with the server's authorities")
         })?;
         let object = format!("--ca {}", file.display());
         pki::certificates(&pem, &object).map_err(|error| {

@@ -45,10 +45,11 @@ async fn report(door: &Door) -> Outcome<Vec<Value>> {
     let answer = door.send(Method::GET, REPORT, None, None).await?;
     match (answer.code, answer.body["servers"].as_array()) {
         (StatusCode::OK, Some(servers)) => Ok(servers.clone()),
-        (StatusCode::OK | StatusCode::NOT_FOUND, _) => {
-            Err(Problem::new(Code::NotFound, format!("{} is no Trellis door: it has no report on servers", door.url()))
-                .next("point --kubeconfig at the door"))
-        }
+        (StatusCode::OK | StatusCode::NOT_FOUND, _) => Err(Problem::new(
+            Code::NotFound,
+            format!("{} is no Trellis door: it has no report on servers", door.url()),
+        )
+        .next("point --kubeconfig at the door")),
         _ => Err(door.refused(&answer)),
     }
 }
@@ -98,8 +99,13 @@ fn table(servers: &[Value], wide: bool) -> Columns {
         true => Columns::new(narrow.into_iter().chain(["ENDPOINTS", "MESSAGE"])),
     };
     for server in servers {
-        let mut cells =
-            vec![text(server, "name"), text(server, "source"), available(server), seen(server), groups(server)];
+        let mut cells = vec![
+            text(server, "name"),
+            text(server, "source"),
+            available(server),
+            seen(server),
+            groups(server),
+        ];
         if wide {
             cells.extend([endpoints(server), message(server)]);
         }
@@ -181,9 +187,11 @@ mod tests {
     use super::*;
 
     fn servers() -> Vec<Value> {
-        let good = json!({"type": "Available", "status": "True", "reason": "Passed", "message": "all is well"});
+        let good =
+            json!({"type": "Available", "status": "True", "reason": "Passed", "message": "all is well"});
         let bad = json!({"type": "Available", "status": "False", "reason": "ConnectionRefused", "message": "nothing listens"});
-        let conflict = json!({"type": "Conflict", "status": "True", "reason": "GroupTaken", "message": "a.b is taken"});
+        let conflict =
+            json!({"type": "Conflict", "status": "True", "reason": "GroupTaken", "message": "a.b is taken"});
         vec![
             json!({"name": "one", "source": "APIServer", "conditions": [good, conflict],
                 "groupVersions": ["a.b/v1", "a.b/v2", "c/v1", "d/v1", "e/v1"], "endpoints": [{"address": "h:1", "ready": true}]}),

@@ -68,7 +68,10 @@ async fn listener(wish: Option<&str>) -> Outcome<(TcpListener, Option<String>)> 
         Ok(listener) => Ok((listener, None)),
         Err(error) => {
             let listener = listen(listen_address("127.0.0.1:0")?).await?;
-            Ok((listener, Some(format!("{USUAL_ADDRESS} cannot be used ({error}), so a free port was taken"))))
+            Ok((
+                listener,
+                Some(format!("{USUAL_ADDRESS} cannot be used ({error}), so a free port was taken")),
+            ))
         }
     }
 }

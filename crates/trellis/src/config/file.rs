@@ -38,7 +38,8 @@ struct Fault {
 }
 
 fn parse(text: &str) -> Result<ServeOptions, Fault> {
-    let options: ServeOptions = serde_saphyr::from_str(text).map_err(|error| describe(error.without_snippet()))?;
+    let options: ServeOptions =
+        serde_saphyr::from_str(text).map_err(|error| describe(error.without_snippet()))?;
     let expect = |key: &str, given: &Option<String>, expected: &str| match given {
         Some(given) if given == expected => Ok(()),
         Some(given) => Err(format!("`{key}` is `{given}`, and only `{expected}` is known")),

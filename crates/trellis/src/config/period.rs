@@ -15,7 +15,8 @@ impl FromStr for Period {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = || format!("`{text}` is no length of time: write a number and ms, s, m or h, for instance 30s");
+        let wrong =
+            || format!("`{text}` is no length of time: write a number and ms, s, m or h, for instance 30s");
         let digits = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
         let (number, unit) = text.split_at(digits);
         let number: u64 = number.parse().map_err(|_| wrong())?;
@@ -72,7 +73,8 @@ mod tests {
 
     #[test]
     fn reads_and_writes() {
-        for (text, millis) in [("500ms", 500), ("30s", 30_000), ("5m", 300_000), ("1h", 3_600_000), ("0s", 0)] {
+        for (text, millis) in [("500ms", 500), ("30s", 30_000), ("5m", 300_000), ("1h", 3_600_000), ("0s", 0)]
+        {
             let period: Period = text.parse().expect(text);
             assert_eq!(period.0.as_millis(), millis, "{text}");
             assert_eq!(period.to_string(), text);
@@ -81,7 +83,9 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_time() {
-        for text in ["", "30", "s", "-1s", "1.5s", "30 s", "1d", "99999999999999999999s", "18446744073709551615h"] {
+        for text in
+            ["", "30", "s", "-1s", "1.5s", "30 s", "1d", "99999999999999999999s", "18446744073709551615h"]
+        {
             assert!(text.parse::<Period>().is_err(), "{text}");
         }
     }

@@ -88,7 +88,11 @@ impl Settings {
                 options.max_mutating_requests_inflight,
                 usual.max_mutating_in_flight,
             )?,
-            max_connections: at_least_one("--max-connections", options.max_connections, usual.max_connections)?,
+            max_connections: at_least_one(
+                "--max-connections",
+                options.max_connections,
+                usual.max_connections,
+            )?,
             request_timeout: period(options.request_timeout, usual.request_timeout),
             header_timeout: period(options.header_timeout, usual.header_timeout),
             shutdown_delay: period(options.shutdown_delay, usual.shutdown_delay),
@@ -98,7 +102,8 @@ impl Settings {
         Ok(Self {
             listen: listen_address(listen)?,
             state: options.state.ok_or_else(|| {
-                usage("--state is missing").next("give the folder in which the door keeps its state: --state DIR")
+                usage("--state is missing")
+                    .next("give the folder in which the door keeps its state: --state DIR")
             })?,
             registrations: options.registrations,
             core: options.core.map(|path| (path, context)),

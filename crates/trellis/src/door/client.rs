@@ -77,12 +77,7 @@ impl Door {
     }
 
     /// Sends a request; anything but 2xx is a problem.
-    pub(crate) async fn expect(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<&Value>,
-    ) -> Outcome<Value> {
+    pub(crate) async fn expect(&self, method: Method, path: &str, body: Option<&Value>) -> Outcome<Value> {
         let content_type = body.map(|_| "application/json");
         let answer = self.send(method, path, content_type, body).await?;
         if answer.code.is_success() { Ok(answer.body) } else { Err(self.refused(&answer)) }
@@ -93,8 +88,10 @@ impl Door {
         let message = answer.message();
         let says = format!("the door at {} says: {message}", self.url);
         match answer.code {
-            StatusCode::UNAUTHORIZED => Problem::new(Code::Refused, format!("the door at {} does not know you", self.url))
-                .next("use the admin.kubeconfig in its state folder, or a user that it knows"),
+            StatusCode::UNAUTHORIZED => {
+                Problem::new(Code::Refused, format!("the door at {} does not know you", self.url))
+                    .next("use the admin.kubeconfig in its state folder, or a user that it knows")
+            }
             StatusCode::FORBIDDEN => Problem::new(Code::Refused, says)
                 .next("writing registrations needs the group system:masters, or a permission in the core"),
             StatusCode::NOT_FOUND => Problem::new(Code::NotFound, says),

@@ -20,16 +20,24 @@ pub(super) async fn load(args: &DoorArgs) -> Outcome<Config> {
         Problem::new(Code::Input, format!("cannot use the kubeconfig {named}: {}", chain(cause)))
             .next("check the file, or name another one with --kubeconfig or KUBECONFIG")
     };
-    let present: Vec<&PathBuf> =
-        if args.kubeconfig.is_some() { files.iter().collect() } else { files.iter().filter(|path| path.exists()).collect() };
+    let present: Vec<&PathBuf> = if args.kubeconfig.is_some() {
+        files.iter().collect()
+    } else {
+        files.iter().filter(|path| path.exists()).collect()
+    };
     if present.is_empty() {
-        let what = if named.is_empty() { "there is no home folder to look in".to_owned() } else { format!("{named} is not there") };
+        let what = if named.is_empty() {
+            "there is no home folder to look in".to_owned()
+        } else {
+            format!("{named} is not there")
+        };
         return Err(Problem::new(Code::Input, format!("cannot find the door: {what}"))
             .next("start one with `trellis up`, or name its kubeconfig with --kubeconfig or KUBECONFIG"));
     }
     let mut merged = Kubeconfig::default();
     for path in present {
-        merged = Kubeconfig::read_from(path).and_then(|next| merged.merge(next)).map_err(|error| wrong(&error))?;
+        merged =
+            Kubeconfig::read_from(path).and_then(|next| merged.merge(next)).map_err(|error| wrong(&error))?;
     }
     let options = KubeConfigOptions { context: args.context.clone(), ..KubeConfigOptions::default() };
     let mut config = Config::from_custom_kubeconfig(merged, &options).await.map_err(|error| wrong(&error))?;

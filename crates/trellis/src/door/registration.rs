@@ -36,7 +36,8 @@ impl Registration {
             [url] => drop(spec.insert("url".to_owned(), json!(url))),
             urls => {
                 // A path that all endpoints share is the base path of the server.
-                let (endpoints, paths): (Vec<&str>, Vec<&str>) = urls.iter().map(|url| split_path(url)).unzip();
+                let (endpoints, paths): (Vec<&str>, Vec<&str>) =
+                    urls.iter().map(|url| split_path(url)).unzip();
                 let path = paths.first().copied().unwrap_or_default();
                 if !path.is_empty() && paths.iter().all(|other| *other == path) {
                     spec.insert("endpoints".to_owned(), json!(endpoints));
@@ -137,8 +138,11 @@ pub(crate) fn default_name(url: &str) -> String {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
         None => host.split(':').next().unwrap_or_default(),
     };
-    let name: String =
-        host.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect();
+    let name: String = host
+        .to_lowercase()
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' })
+        .collect();
     name.trim_matches(['-', '.']).to_owned()
 }
 

@@ -46,8 +46,9 @@ impl Shape {
         let header = joined(headers);
         let include = || {
             let word = query::first(request_query, "includeObject").unwrap_or_default();
-            IncludeObject::parse(&word)
-                .ok_or_else(|| Status::bad_request(format!("includeObject: {word:?} is none of None, Metadata, Object")))
+            IncludeObject::parse(&word).ok_or_else(|| {
+                Status::bad_request(format!("includeObject: {word:?} is none of None, Metadata, Object"))
+            })
         };
         match accept::parse(&header).choose(&OFFERS) {
             Some(0) => Ok(Self::Objects),

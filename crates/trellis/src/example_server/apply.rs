@@ -151,13 +151,19 @@ mod tests {
 
     fn owned_by(object: &Value, name: &str) -> Vec<String> {
         let owners = managers(object);
-        owners.iter().filter(|owner| owner.name == name).flat_map(|owner| &owner.fields).map(|p| p.join(".")).collect()
+        owners
+            .iter()
+            .filter(|owner| owner.name == name)
+            .flat_map(|owner| &owner.fields)
+            .map(|p| p.join("."))
+            .collect()
     }
 
     #[test]
     fn a_field_no_longer_applied_goes() {
         let base = json!({"metadata": {"name": "a"}});
-        let first = apply(&base, &json!({"spec": {"text": "x", "pinned": true}}), writer("one")).expect("apply");
+        let first =
+            apply(&base, &json!({"spec": {"text": "x", "pinned": true}}), writer("one")).expect("apply");
         let second = apply(&first, &json!({"spec": {"text": "x"}}), writer("one")).expect("apply");
         assert_eq!(second["spec"], json!({"text": "x"}));
         assert_eq!(owned_by(&second, "one"), ["spec.text"]);
@@ -166,7 +172,8 @@ mod tests {
     #[test]
     fn a_field_that_another_owns_too_stays() {
         let base = json!({"metadata": {"name": "a"}});
-        let first = apply(&base, &json!({"spec": {"text": "x", "pinned": true}}), writer("one")).expect("apply");
+        let first =
+            apply(&base, &json!({"spec": {"text": "x", "pinned": true}}), writer("one")).expect("apply");
         let shared = apply(&first, &json!({"spec": {"pinned": true}}), writer("two")).expect("same value");
         let third = apply(&shared, &json!({"spec": {"text": "x"}}), writer("one")).expect("apply");
         assert_eq!(third["spec"], json!({"text": "x", "pinned": true}));
@@ -198,7 +205,8 @@ mod tests {
     #[test]
     fn an_update_takes_what_it_changes() {
         let base = json!({"metadata": {"name": "a"}});
-        let applied = apply(&base, &json!({"spec": {"text": "x", "pinned": true}}), writer("one")).expect("apply");
+        let applied =
+            apply(&base, &json!({"spec": {"text": "x", "pinned": true}}), writer("one")).expect("apply");
         let mut updated = applied.clone();
         updated["spec"]["text"] = json!("y");
         track_update(Some(&applied), &mut updated, writer("edit"));

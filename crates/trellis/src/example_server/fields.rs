@@ -144,7 +144,8 @@ fn unfold(value: &Value, path: &mut Path, fields: &mut FieldSet) {
 
 /// Writes the managers into an object, those with nothing left out.
 pub(super) fn write_managers(object: &mut Value, managers: &[Manager]) {
-    let entries: Vec<Value> = managers.iter().filter(|manager| !manager.fields.is_empty()).map(entry).collect();
+    let entries: Vec<Value> =
+        managers.iter().filter(|manager| !manager.fields.is_empty()).map(entry).collect();
     match entries.is_empty() {
         true => remove(object, &["metadata".to_owned(), "managedFields".to_owned()]),
         false => object["metadata"]["managedFields"] = Value::Array(entries),

@@ -95,7 +95,9 @@ pub(super) fn decode(object: &mut Value, validation: FieldValidation) -> Result<
 fn expect(fields: &mut Map<String, Value>, key: &str, expected: &str) -> Result<(), Status> {
     match fields.entry(key).or_insert_with(|| Value::String(expected.to_owned())) {
         Value::String(given) if given == expected => Ok(()),
-        given => Err(Status::bad_request(format!("{key} in the data ({given}) does not match the expected {expected}"))),
+        given => Err(Status::bad_request(format!(
+            "{key} in the data ({given}) does not match the expected {expected}"
+        ))),
     }
 }
 
@@ -129,14 +131,24 @@ pub(super) fn validate(object: &Value) -> Vec<StatusCause> {
     match &object["spec"]["text"] {
         Value::String(text) if text.len() <= MAX_TEXT => {}
         Value::String(_) => {
-            wrong("FieldValueTooLong", "spec.text", format!("Too long: may not be more than {MAX_TEXT} bytes"));
+            wrong(
+                "FieldValueTooLong",
+                "spec.text",
+                format!("Too long: may not be more than {MAX_TEXT} bytes"),
+            );
         }
         Value::Null => wrong("FieldValueRequired", "spec.text", "Required value".to_owned()),
-        other => wrong("FieldValueTypeInvalid", "spec.text", format!("Invalid value: {other}: must be a string")),
+        other => {
+            wrong("FieldValueTypeInvalid", "spec.text", format!("Invalid value: {other}: must be a string"))
+        }
     }
     match &object["spec"]["pinned"] {
         Value::Null | Value::Bool(_) => {}
-        other => wrong("FieldValueTypeInvalid", "spec.pinned", format!("Invalid value: {other}: must be a boolean")),
+        other => wrong(
+            "FieldValueTypeInvalid",
+            "spec.pinned",
+            format!("Invalid value: {other}: must be a boolean"),
+        ),
     }
     match &object["spec"]["tags"] {
         Value::Null => {}
@@ -155,22 +167,36 @@ pub(super) fn validate(object: &Value) -> Vec<StatusCause> {
             _ => false,
         };
         if !strings {
-            wrong("FieldValueInvalid", &format!("metadata.{map}"), "Invalid value: must map strings to strings".to_owned());
+            wrong(
+                "FieldValueInvalid",
+                &format!("metadata.{map}"),
+                "Invalid value: must map strings to strings".to_owned(),
+            );
         }
     }
     for list in ["finalizers", "ownerReferences", "managedFields"] {
         if !matches!(metadata[list], Value::Null | Value::Array(_)) {
-            wrong("FieldValueTypeInvalid", &format!("metadata.{list}"), "Invalid value: must be a list".to_owned());
+            wrong(
+                "FieldValueTypeInvalid",
+                &format!("metadata.{list}"),
+                "Invalid value: must be a list".to_owned(),
+            );
         }
     }
     match &metadata["name"] {
         Value::String(name) if is_dns_subdomain(name) => {}
-        Value::Null => wrong("FieldValueRequired", "metadata.name", "Required value: name or generateName is required".to_owned()),
+        Value::Null => wrong(
+            "FieldValueRequired",
+            "metadata.name",
+            "Required value: name or generateName is required".to_owned(),
+        ),
         other => wrong(
             "FieldValueInvalid",
             "metadata.name",
-            format!("Invalid value: {other}: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric \
-                     characters, '-' or '.', and must start and end with an alphanumeric character"),
+            format!(
+                "Invalid value: {other}: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric \
+                     characters, '-' or '.', and must start and end with an alphanumeric character"
+            ),
         ),
     }
     causes
@@ -224,11 +250,16 @@ mod tests {
             (json!({"metadata": {"name": "a"}, "spec": {"text": "", "pinned": 1}}), "spec.pinned"),
             (json!({"metadata": {"name": "a"}, "spec": {"text": "", "tags": [1]}}), "spec.tags"),
             (json!({"metadata": {"name": "a", "labels": {"a": 1}}, "spec": {"text": ""}}), "metadata.labels"),
-            (json!({"metadata": {"name": "a", "finalizers": {}}, "spec": {"text": ""}}), "metadata.finalizers"),
+            (
+                json!({"metadata": {"name": "a", "finalizers": {}}, "spec": {"text": ""}}),
+                "metadata.finalizers",
+            ),
         ] {
             let causes = validate(&object);
             assert_eq!(causes.iter().map(|cause| &*cause.field).collect::<Vec<_>>(), [field], "{object}");
         }
-        assert!(validate(&json!({"metadata": {"name": "a.b"}, "spec": {"text": "", "tags": ["x"]}})).is_empty());
+        assert!(
+            validate(&json!({"metadata": {"name": "a.b"}, "spec": {"text": "", "tags": ["x"]}})).is_empty()
+        );
     }
 }

@@ -119,7 +119,8 @@ fn operation(form: Form, action: &str, id: &str, parameters: &[Value]) -> Value 
     match form {
         Form::V3 => operation["requestBody"] = json!({"required": true, "content": body}),
         Form::V2 => {
-            operation["consumes"] = body.as_object().into_iter().flatten().map(|(kind, _)| json!(kind)).collect();
+            operation["consumes"] =
+                body.as_object().into_iter().flatten().map(|(kind, _)| json!(kind)).collect();
             let schema = if action == "patch" { json!({"type": "object"}) } else { form.reference(NOTE) };
             if let Some(parameters) = operation["parameters"].as_array_mut() {
                 parameters.push(json!({"in": "body", "name": "body", "required": true, "schema": schema}));
@@ -185,7 +186,8 @@ fn schemas(form: Form) -> Value {
         "x-kubernetes-group-version-kind": kind("NoteList"),
     });
     list["properties"]["metadata"] = json!({"type": "object", "description": "Standard list metadata"});
-    list["properties"]["items"] = json!({"type": "array", "description": "The notes", "items": form.reference(NOTE)});
+    list["properties"]["items"] =
+        json!({"type": "array", "description": "The notes", "items": form.reference(NOTE)});
     json!({ NOTE: note, NOTE_LIST: list })
 }
 

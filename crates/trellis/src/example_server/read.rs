@@ -5,11 +5,7 @@ use catalog::Body;
 use http::{Response, StatusCode};
 use kube_wire::Status;
 
-use super::{
-    answer::json_answer,
-    request::Call,
-    select::Selection,
-};
+use super::{answer::json_answer, request::Call, select::Selection};
 
 /// One note.
 pub(super) fn get(call: &Call<'_>) -> Result<Response<Body>, Status> {
@@ -36,10 +32,8 @@ fn refuse_future(call: &Call<'_>, revision: u64) -> Result<(), Status> {
         Ok(asked) if asked <= revision => Ok(()),
         Ok(asked) => {
             let message = format!("Too large resource version: {asked}, current: {revision}");
-            Err(Status { code: 504, ..Status::timeout() }.with_retry_after(1)).map_err(|status: Status| Status {
-                message: message.into(),
-                ..status
-            })
+            Err(Status { code: 504, ..Status::timeout() }.with_retry_after(1))
+                .map_err(|status: Status| Status { message: message.into(), ..status })
         }
         Err(_) => Err(Status::bad_request(format!("invalid resource version {asked:?}"))),
     }

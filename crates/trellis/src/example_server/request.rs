@@ -50,7 +50,9 @@ impl Call<'_> {
         match self.parameter("dryRun").as_deref() {
             None => Ok(false),
             Some("All") => Ok(true),
-            Some(other) => Err(Status::bad_request(format!("dryRun: Unsupported value: {other:?}: supported values: \"All\""))),
+            Some(other) => Err(Status::bad_request(format!(
+                "dryRun: Unsupported value: {other:?}: supported values: \"All\""
+            ))),
         }
     }
 

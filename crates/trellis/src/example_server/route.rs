@@ -170,5 +170,9 @@ fn moved(location: &str) -> Response<Body> {
 }
 
 fn plain(text: &'static str) -> Response<Body> {
-    typed_answer(StatusCode::OK, HeaderValue::from_static("text/plain; charset=utf-8"), Bytes::from_static(text.as_bytes()))
+    typed_answer(
+        StatusCode::OK,
+        HeaderValue::from_static("text/plain; charset=utf-8"),
+        Bytes::from_static(text.as_bytes()),
+    )
 }

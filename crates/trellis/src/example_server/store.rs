@@ -91,8 +91,13 @@ impl Store {
     /// A store that keeps its objects in `file` over restarts.
     pub(super) fn open(file: &Path) -> io::Result<Self> {
         let (journal, records) = Journal::open(file)?;
-        let mut inner =
-            Inner { notes: BTreeMap::new(), events: VecDeque::new(), revision: 1, forgotten: 1, journal: None };
+        let mut inner = Inner {
+            notes: BTreeMap::new(),
+            events: VecDeque::new(),
+            revision: 1,
+            forgotten: 1,
+            journal: None,
+        };
         for record in records {
             inner.revision = inner.revision.max(record.revision);
             match record.value {
@@ -113,8 +118,13 @@ impl Store {
     /// A store that forgets everything.
     #[cfg(test)]
     pub(super) fn in_memory() -> Self {
-        let inner =
-            Inner { notes: BTreeMap::new(), events: VecDeque::new(), revision: 1, forgotten: 1, journal: None };
+        let inner = Inner {
+            notes: BTreeMap::new(),
+            events: VecDeque::new(),
+            revision: 1,
+            forgotten: 1,
+            journal: None,
+        };
         Self { inner: Mutex::new(inner), revision: watch::Sender::new(1) }
     }
 

@@ -162,7 +162,8 @@ impl Watcher {
     fn event(&mut self, event: &Event) {
         let takes = |note: &Option<Arc<Stored>>| {
             note.as_ref().is_some_and(|note| {
-                let here = self.namespace.as_deref().is_none_or(|own| note.value["metadata"]["namespace"] == own);
+                let here =
+                    self.namespace.as_deref().is_none_or(|own| note.value["metadata"]["namespace"] == own);
                 here && self.selection.takes(&note.value)
             })
         };
@@ -191,7 +192,8 @@ impl Watcher {
         if initial_events_end {
             metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
         }
-        let value = json!({"kind": KIND, "apiVersion": API_VERSION, "metadata": metadata, "spec": {"text": ""}});
+        let value =
+            json!({"kind": KIND, "apiVersion": API_VERSION, "metadata": metadata, "spec": {"text": ""}});
         let json = encode(&value);
         self.tell("BOOKMARK", &Stored { revision: self.position, value, json });
         self.next_bookmark = Instant::now() + BOOKMARK;

@@ -27,7 +27,8 @@ pub(super) fn create(call: &Call<'_>) -> Result<Response<Body>, Status> {
         return Err(Status::bad_request("resourceVersion should not be set on objects to be created"));
     }
     name(&mut object);
-    let key = (call.info.namespace.to_string(), object["metadata"]["name"].as_str().unwrap_or_default().to_owned());
+    let key =
+        (call.info.namespace.to_string(), object["metadata"]["name"].as_str().unwrap_or_default().to_owned());
     let manager = call.manager();
     let written = call.store.write(&key, call.dry_run()?, |live| {
         if live.is_some() {
@@ -49,7 +50,8 @@ pub(super) fn update(call: &Call<'_>) -> Result<Response<Body>, Status> {
         None => object["metadata"]["name"] = json!(key.1),
         Some(name) if name == key.1 => {}
         Some(name) => {
-            let sentence = format!("the name of the object ({name}) does not match the name on the URL ({})", key.1);
+            let sentence =
+                format!("the name of the object ({name}) does not match the name on the URL ({})", key.1);
             return Err(Status::bad_request(sentence));
         }
     }
@@ -69,7 +71,9 @@ pub(super) fn patch(call: &Call<'_>) -> Result<Response<Body>, Status> {
     let validation = call.field_validation()?;
     let key = call.key();
     if patch.is_apply() && call.parameter("fieldManager").is_none() {
-        return Err(Status::bad_request("PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch"));
+        return Err(Status::bad_request(
+            "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch",
+        ));
     }
     let manager = call.manager();
     let writer: Writer<'_> = call.writer(&manager);
@@ -177,7 +181,9 @@ fn born(mut object: Value, call: &Call<'_>) -> Result<Value, Status> {
     let metadata = &mut object["metadata"];
     match metadata["namespace"].as_str() {
         Some(namespace) if namespace != call.info.namespace => {
-            return Err(Status::bad_request("the namespace of the provided object does not match the namespace sent on the request"));
+            return Err(Status::bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request",
+            ));
         }
         _ => metadata["namespace"] = json!(call.info.namespace),
     }
@@ -196,16 +202,24 @@ fn born(mut object: Value, call: &Call<'_>) -> Result<Value, Status> {
 fn grown(live: &Stored, mut object: Value, key: &Key) -> Result<Change, Status> {
     let before = &live.value["metadata"];
     let metadata = &mut object["metadata"];
-    if metadata["resourceVersion"].as_str().is_some_and(|version| !version.is_empty() && before["resourceVersion"] != version) {
+    if metadata["resourceVersion"]
+        .as_str()
+        .is_some_and(|version| !version.is_empty() && before["resourceVersion"] != version)
+    {
         return Err(Status::modified(RESOURCE, GROUP, &key.1));
     }
     if metadata["uid"].is_string() && metadata["uid"] != before["uid"] {
         let why = format!("{PRECONDITION}: {}, in object meta: {}", metadata["uid"], before["uid"]);
         return Err(Status::conflict(RESOURCE, GROUP, &key.1, &why));
     }
-    for field in
-        ["uid", "namespace", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"]
-    {
+    for field in [
+        "uid",
+        "namespace",
+        "resourceVersion",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+    ] {
         match before.get(field) {
             Some(value) => metadata[field] = value.clone(),
             None => drop(metadata.as_object_mut().and_then(|metadata| metadata.remove(field))),
@@ -221,7 +235,11 @@ fn grown(live: &Stored, mut object: Value, key: &Key) -> Result<Change, Status> 
     }
     let metadata = &object["metadata"];
     let released = metadata["finalizers"].as_array().is_none_or(Vec::is_empty);
-    Ok(if metadata["deletionTimestamp"].is_string() && released { Change::Delete } else { Change::Put(object) })
+    Ok(if metadata["deletionTimestamp"].is_string() && released {
+        Change::Delete
+    } else {
+        Change::Put(object)
+    })
 }
 
 /// What a deletion does to a live note.

@@ -18,7 +18,6 @@ use rustls::{
 };
 use tokio::{sync::watch, task::JoinHandle};
 
-use super::verifier::CurrentAuthorities;
 use crate::{
     config::{KeyPair, Settings},
     exit::{Code, Outcome, Problem},
@@ -92,7 +91,7 @@ fn server_config(
     let mut config = ServerConfig::builder_with_provider(pki::provider())
         .with_safe_default_protocol_versions()
         .map_err(object)?
-        .with_client_cert_verifier(Arc::new(CurrentAuthorities(authenticator.clone())))
+        .with_client_cert_verifier(authenticator.client_certificate_verifier())
         .with_cert_resolver(Arc::new(SingleCertAndKey::from(certificate.to_rustls()?)));
     config.alpn_protocols = vec![pki::ALPN_H2.to_vec(), pki::ALPN_HTTP1.to_vec()];
     // Sessions live in the clients' tickets, never in this process' memory.

@@ -68,12 +68,12 @@ impl Reader {
     }
 
     fn read_now(&self) -> Outcome<authn::Secrets> {
-        let contents = self
-            .files
-            .iter()
-            .map(|path| pki::read_limited(path))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|error| Problem::new(Code::Input, error).next("correct the path or the permissions of the file"))?;
+        let contents =
+            self.files.iter().map(|path| pki::read_limited(path)).collect::<Result<Vec<_>, _>>().map_err(
+                |error| {
+                    Problem::new(Code::Input, error).next("correct the path or the permissions of the file")
+                },
+            )?;
         self.secrets(|place| &contents[place]).map_err(|error| Problem::new(Code::Input, error))
     }
 
@@ -125,6 +125,7 @@ pub(crate) fn check(settings: &Settings) -> Outcome {
 fn check_pair(pair: &KeyPair) -> Outcome {
     let load = |cert: &Path, key: &Path| CertifiedKey::load(cert, key)?.to_rustls().map(drop);
     load(&pair.cert, &pair.key).map_err(|error| {
-        Problem::new(Code::Input, error).next("give a PEM chain and the key that belongs to its first certificate")
+        Problem::new(Code::Input, error)
+            .next("give a PEM chain and the key that belongs to its first certificate")
     })
 }

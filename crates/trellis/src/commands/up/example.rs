@@ -34,7 +34,8 @@ pub(super) struct Example {
 impl Example {
     /// Starts it on a free port; it trusts the door's front proxy.
     pub(super) async fn start(state: &Path, front_proxy_ca: &Path) -> Outcome<Self> {
-        let failed = |what: String| Problem::new(Code::Failure, format!("cannot start the example server: {what}"));
+        let failed =
+            |what: String| Problem::new(Code::Failure, format!("cannot start the example server: {what}"));
         let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
         let mut child = Command::new(program)
             .args(["example-server", "--listen", "127.0.0.1:0", "--until-stdin-closes"])

@@ -30,7 +30,8 @@ impl Folder {
         let folder = match data {
             Some(folder) => folder,
             None => usual_folder().ok_or_else(|| {
-                Problem::new(Code::State, "there is no home folder to keep state in").next("name a folder with --data")
+                Problem::new(Code::State, "there is no home folder to keep state in")
+                    .next("name a folder with --data")
             })?,
         };
         pki::create_private_dir(&folder).map_err(|error| {
@@ -58,6 +59,7 @@ impl Folder {
 /// `$XDG_STATE_HOME/trellis/up`, by default `~/.local/state/trellis/up`.
 fn usual_folder() -> Option<PathBuf> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let base = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")))?;
+    let base =
+        absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")))?;
     Some(base.join("trellis/up"))
 }
