@@ -173,10 +173,10 @@ fn remove_websocket_token(headers: &mut HeaderMap) {
         .map(str::to_owned)
         .collect();
     headers.remove(header::SEC_WEBSOCKET_PROTOCOL);
-    if let Ok(value) = HeaderValue::try_from(kept.join(",")) {
-        if !value.is_empty() {
-            headers.insert(header::SEC_WEBSOCKET_PROTOCOL, value);
-        }
+    if let Ok(value) = HeaderValue::try_from(kept.join(","))
+        && !value.is_empty()
+    {
+        headers.insert(header::SEC_WEBSOCKET_PROTOCOL, value);
     }
 }
 

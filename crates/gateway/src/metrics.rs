@@ -5,6 +5,8 @@
 //! was no error makes a new one, so that nobody fills the table with invented paths.
 
 mod exposition;
+mod histogram;
+mod labels;
 mod request;
 mod server;
 

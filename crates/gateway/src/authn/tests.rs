@@ -9,6 +9,9 @@ use pki::{Authority, CertifiedKey, Leaf};
 
 use super::*;
 
+/// Header lines.
+type Lines<'a> = &'a [(&'a str, &'a str)];
+
 const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// A core that knows the token `good-…` as the user behind the dash, and counts what it is asked.
@@ -117,7 +120,7 @@ async fn who_is_who() {
     let tom = "tom|u7|a,b,system:authenticated";
     let by_proxy = "root||system:masters,system:authenticated";
     let none: &[CertificateDer<'_>] = &[];
-    let cases: &[(&str, &[CertificateDer<'_>], &[(&str, &str)], &str)] = &[
+    let cases: &[(&str, &[CertificateDer<'_>], Lines, &str)] = &[
         ("nothing", none, &[], "401"),
         ("certificate", &ann, &[], known),
         ("certificate before token", &ann, &[token], known),

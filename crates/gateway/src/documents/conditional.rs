@@ -30,19 +30,24 @@ impl Cache {
     }
 }
 
-/// A finished document, or 304 when the client has it.
-pub(super) fn document(parts: &Parts, document: &Document, cache: Cache) -> Response<Body> {
-    tagged(parts, &document.etag, document.content_type, cache)
-        .unwrap_or_else(|head| with_body(head, document.body.clone()))
+/// What comes of a conditional request.
+pub(super) enum Tagged {
+    /// The client has it: the whole answer, a 304.
+    NotModified(Response<Body>),
+    /// It does not: the head of the answer, without its body.
+    Head(Response<Body>),
 }
 
-/// The 304 when the client has what this tag names; else the head of the answer, without its body.
-pub(super) fn tagged(
-    parts: &Parts,
-    tag: &str,
-    content_type: &'static str,
-    cache: Cache,
-) -> Result<Response<Body>, Response<Body>> {
+/// A finished document, or 304 when the client has it.
+pub(super) fn document(parts: &Parts, document: &Document, cache: Cache) -> Response<Body> {
+    match tagged(parts, &document.etag, document.content_type, cache) {
+        Tagged::NotModified(response) => response,
+        Tagged::Head(head) => with_body(head, document.body.clone()),
+    }
+}
+
+/// Whether the client has what this tag names.
+pub(super) fn tagged(parts: &Parts, tag: &str, content_type: &'static str, cache: Cache) -> Tagged {
     let mut response = Response::new(Body::empty());
     let headers = response.headers_mut();
     if let Ok(tag) = HeaderValue::from_str(tag) {
@@ -55,10 +60,10 @@ pub(super) fn tagged(
     let has_it = |value: &HeaderValue| value.to_str().is_ok_and(|value| etag::none_match(value, tag));
     if parts.headers.get_all(header::IF_NONE_MATCH).iter().any(has_it) {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
-        return Ok(response);
+        return Tagged::NotModified(response);
     }
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
-    Err(response)
+    Tagged::Head(response)
 }
 
 /// This head with its body.

@@ -11,7 +11,7 @@ use kube_wire::{
 };
 use time::{Duration, OffsetDateTime, Weekday};
 
-use super::conditional::{self, Cache};
+use super::conditional::{self, Cache, Tagged};
 use crate::{
     body::Body,
     respond::{Wanted, status_response},
@@ -38,8 +38,8 @@ pub(super) async fn answer(
     };
     let cache = if immutable { Cache::Immutable } else { Cache::Default };
     let mut head = match conditional::tagged(parts, &etag::quote(&document.hash), JSON, cache) {
-        Ok(not_modified) => return not_modified,
-        Err(head) => head,
+        Tagged::NotModified(response) => return response,
+        Tagged::Head(head) => head,
     };
     if immutable && let Ok(expires) = HeaderValue::from_str(&next_year(OffsetDateTime::now_utc())) {
         head.headers_mut().insert(header::EXPIRES, expires);

@@ -2,11 +2,7 @@
 
 use std::{
     collections::HashMap,
-    hash::{DefaultHasher, Hash, Hasher},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -14,7 +10,12 @@ use arc_swap::ArcSwap;
 use http::StatusCode;
 use kube_wire::request_info::RequestInfo;
 
-use super::{Counter, Level, exposition::Exposition};
+use super::{
+    Counter, Level,
+    exposition::Exposition,
+    histogram::Histogram,
+    labels::{Borrowed, Labels},
+};
 
 /// Combinations of labels that are told apart; what comes later counts as `unknown`.
 const MAX_SERIES: usize = 4096;
@@ -32,28 +33,6 @@ const CODES: [u16; 24] = [
     502, 503, 504,
 ];
 
-/// What tells series apart, as upstream labels them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Labels {
-    verb: &'static str,
-    group: Box<str>,
-    version: Box<str>,
-    resource: Box<str>,
-    subresource: Box<str>,
-    scope: &'static str,
-}
-
-/// The same, borrowed from a request.
-#[derive(Clone, Copy, Hash)]
-struct Borrowed<'a> {
-    verb: &'static str,
-    group: &'a str,
-    version: &'a str,
-    resource: &'a str,
-    subresource: &'a str,
-    scope: &'static str,
-}
-
 /// The counters of one combination.
 #[derive(Debug)]
 struct Series {
@@ -63,14 +42,6 @@ struct Series {
     sizes: Histogram<{ SIZES.len() + 1 }, 1>,
     long_running: Level,
     aborts: Counter,
-}
-
-/// Counts by upper bound; the last place is for everything above. The sum is kept in whole units, of
-/// which `PER` make one of those of the bounds.
-#[derive(Debug)]
-struct Histogram<const N: usize, const PER: u64> {
-    counts: [AtomicU64; N],
-    sum: AtomicU64,
 }
 
 type Table = HashMap<u64, Vec<Arc<Series>>>;
@@ -274,111 +245,6 @@ fn micros(elapsed: Duration) -> u64 {
     u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX)
 }
 
-impl<'a> Borrowed<'a> {
-    fn of(info: &'a RequestInfo<'_>, long_running: bool) -> Self {
-        if !info.is_resource {
-            let first = info.path.split('/').nth(1).unwrap_or_default();
-            let own = ["api", "apis", "healthz", "livez", "metrics", "openapi", "readyz", "version"];
-            let subresource = own.iter().find(|known| **known == first).copied().unwrap_or_default();
-            return Self {
-                verb: verb(&info.verb),
-                group: "",
-                version: "",
-                resource: "",
-                subresource,
-                scope: "",
-            };
-        }
-        let verb = match (long_running, &*info.subresource) {
-            (true, "attach" | "exec" | "portforward" | "proxy") => "CONNECT",
-            _ => verb(&info.verb),
-        };
-        let scope = match (&*info.namespace, &*info.name) {
-            _ if verb == "POST" => "resource",
-            (_, name) if !name.is_empty() => "resource",
-            ("", _) => "cluster",
-            _ => "namespace",
-        };
-        let (group, version) = (&*info.group, &*info.version);
-        Self { verb, group, version, resource: &info.resource, subresource: &info.subresource, scope }
-    }
-
-    fn owned(&self) -> Labels {
-        Labels {
-            verb: self.verb,
-            group: self.group.into(),
-            version: self.version.into(),
-            resource: self.resource.into(),
-            subresource: self.subresource.into(),
-            scope: self.scope,
-        }
-    }
-
-    /// Labels are chosen by clients only where an answer was good; collisions cost a comparison.
-    fn hash_code(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.hash(&mut hasher);
-        hasher.finish()
-    }
-
-    fn same(&self, labels: &Labels) -> bool {
-        self.verb == labels.verb
-            && self.scope == labels.scope
-            && self.resource == &*labels.resource
-            && self.subresource == &*labels.subresource
-            && self.group == &*labels.group
-            && self.version == &*labels.version
-    }
-}
-
-/// Upstream's words for verbs; what is no method of an API is `OTHER`.
-fn verb(verb: &str) -> &'static str {
-    match verb {
-        "get" => "GET",
-        "list" => "LIST",
-        "watch" => "WATCH",
-        "create" | "post" => "POST",
-        "update" | "put" => "PUT",
-        "patch" => "PATCH",
-        "delete" => "DELETE",
-        "deletecollection" => "DELETECOLLECTION",
-        "proxy" | "connect" => "CONNECT",
-        "head" => "HEAD",
-        "options" => "OPTIONS",
-        _ => "OTHER",
-    }
-}
-
-impl Labels {
-    fn borrowed(&self) -> Borrowed<'_> {
-        let Self { verb, group, version, resource, subresource, scope } = self;
-        Borrowed { verb, group, version, resource, subresource, scope }
-    }
-
-    /// The combination in which everything is counted that has none of its own.
-    fn unknown(&self) -> Self {
-        Borrowed { verb: self.verb, group: "", version: "", resource: "unknown", subresource: "", scope: "" }
-            .owned()
-    }
-
-    fn with<'a>(&'a self, more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
-        let mut labels = vec![
-            ("verb", self.verb),
-            ("group", &*self.group),
-            ("version", &*self.version),
-            ("resource", &*self.resource),
-            ("subresource", &*self.subresource),
-            ("scope", self.scope),
-        ];
-        labels.extend_from_slice(more);
-        labels
-    }
-
-    fn sort_key(&self) -> (&str, &str, &str, &str, &str, &str) {
-        (&self.group, &self.version, &self.resource, &self.subresource, self.verb, self.scope)
-    }
-}
-
 impl Series {
     fn new(labels: Labels) -> Self {
         Self {
@@ -389,32 +255,5 @@ impl Series {
             long_running: Level::default(),
             aborts: Counter::default(),
         }
-    }
-}
-
-impl<const N: usize, const PER: u64> Histogram<N, PER> {
-    fn new() -> Self {
-        Self { counts: [const { AtomicU64::new(0) }; N], sum: AtomicU64::new(0) }
-    }
-
-    fn observe(&self, value: f64, bounds: &[f64], units: u64) {
-        let place = bounds.iter().position(|bound| value <= *bound).unwrap_or(bounds.len());
-        self.counts[place].fetch_add(1, Ordering::Relaxed);
-        self.sum.fetch_add(units, Ordering::Relaxed);
-    }
-
-    fn render(&self, text: &mut Exposition, name: &str, labels: &[(&str, &str)], bounds: &[f64]) {
-        let mut count = 0;
-        let bounds = bounds.iter().map(f64::to_string).chain(["+Inf".to_owned()]);
-        let bucket = format!("{name}_bucket");
-        for (bound, counted) in bounds.zip(&self.counts) {
-            count += counted.load(Ordering::Relaxed);
-            let labels: Vec<_> = labels.iter().copied().chain([("le", bound.as_str())]).collect();
-            text.sample(&bucket, &labels, count);
-        }
-        #[expect(clippy::cast_precision_loss, reason = "a sum for people")]
-        let sum = self.sum.load(Ordering::Relaxed) as f64 / PER as f64;
-        text.sample(&format!("{name}_sum"), labels, sum);
-        text.sample(&format!("{name}_count"), labels, count);
     }
 }

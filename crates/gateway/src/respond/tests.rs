@@ -3,6 +3,9 @@ use http_body_util::BodyExt as _;
 
 use super::*;
 
+/// Header lines.
+type Lines = &'static [(&'static str, &'static str)];
+
 fn headers(lines: &[(&'static str, &'static str)]) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for (name, value) in lines {
@@ -19,8 +22,8 @@ async fn sent(response: Response<Body>) -> (u16, HeaderMap, String) {
 
 #[test]
 fn the_encoding_is_negotiated() {
-    let curl = ("user-agent", "curl/8.1");
-    let cases: &[(&[(&str, &str)], &str, Encoding)] = &[
+    const CURL: (&str, &str) = ("user-agent", "curl/8.1");
+    let cases: &[(Lines, &str, Encoding)] = &[
         (&[], "/apis", Encoding::Json),
         (&[("accept", "*/*")], "/apis", Encoding::Json),
         (&[("accept", "text/html")], "/apis", Encoding::Json),
@@ -37,9 +40,9 @@ fn the_encoding_is_negotiated() {
             Encoding::Yaml,
         ),
         (&[("accept", "application/json;pretty=1")], "/apis", Encoding::JsonPretty),
-        (&[curl], "/apis", Encoding::JsonPretty),
-        (&[curl], "/apis?pretty=false", Encoding::Json),
-        (&[curl, ("accept", "application/yaml")], "/apis", Encoding::Yaml),
+        (&[CURL], "/apis", Encoding::JsonPretty),
+        (&[CURL], "/apis?pretty=false", Encoding::Json),
+        (&[CURL, ("accept", "application/yaml")], "/apis", Encoding::Yaml),
         (&[("user-agent", "kubectl/v1.37.2")], "/apis?pretty=true", Encoding::JsonPretty),
         (&[("user-agent", "Mozilla/5.0 (X11)")], "/apis", Encoding::JsonPretty),
     ];
