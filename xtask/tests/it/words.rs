@@ -13,7 +13,7 @@ fn texts() -> impl Iterator<Item = (String, String)> {
     tracked().into_iter().filter_map(text).map(|(text, path)| (path, text))
 }
 
-/// A path of somebody's machine stands alone: `/home/` in `https://host/home/` or `a/home/` is none.
+/// A path of somebody's machine begins with the folder: after a host or another folder it is none.
 fn names_machine(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(at, _)| {
         let before = line[..at].chars().next_back();
