@@ -5,6 +5,7 @@
 
 pub mod bounds;
 mod build;
+mod built_in;
 mod catalog;
 mod contribution;
 mod document;
@@ -18,6 +19,7 @@ mod server;
 mod service;
 
 pub use build::{Built, Conflict, Rejected, Rejection};
+pub use built_in::is_built_in_group;
 pub use catalog::Catalog;
 pub use contribution::{
     Contribution, Discovery, DocumentRef, Documents, GroupOffer, OpenApi, Origin, SelectedVersion, Selection,

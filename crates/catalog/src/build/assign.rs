@@ -17,41 +17,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::{ServerName, ownership::Owner};
+use crate::{ServerName, built_in::is_built_in_group, ownership::Owner};
 
 use super::{
     backends::Backends,
     claim::{Claim, Extent, Offered},
     rank::Rank,
 };
-
-/// Groups that a Kubernetes API server has built in.
-const BUILT_IN: &[&str] = &[
-    "",
-    "admissionregistration.k8s.io",
-    "apiextensions.k8s.io",
-    "apiregistration.k8s.io",
-    "apps",
-    "authentication.k8s.io",
-    "authorization.k8s.io",
-    "autoscaling",
-    "batch",
-    "certificates.k8s.io",
-    "coordination.k8s.io",
-    "discovery.k8s.io",
-    "events.k8s.io",
-    "extensions",
-    "flowcontrol.apiserver.k8s.io",
-    "internal.apiserver.k8s.io",
-    "networking.k8s.io",
-    "node.k8s.io",
-    "policy",
-    "rbac.authorization.k8s.io",
-    "resource.k8s.io",
-    "scheduling.k8s.io",
-    "storage.k8s.io",
-    "storagemigration.k8s.io",
-];
 
 /// Who serves a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,7 +88,7 @@ impl<'a> Question<'_, 'a> {
     fn built_in(&self, group: &str) -> Option<usize> {
         let core = self.backends.core()?;
         let says_so = self.claims.iter().any(|claim| claim.extent == Extent::BuiltIn && claim.who == core);
-        let reserved = group.is_empty() || self.backends.core_unseen() && BUILT_IN.contains(&group);
+        let reserved = group.is_empty() || self.backends.core_unseen() && is_built_in_group(group);
         (says_so || reserved).then_some(core)
     }
 

@@ -75,8 +75,8 @@ fn origin(group: &GroupOffer, view: &CoreView) -> Origin {
     known.unwrap_or_else(|| guess(&group.name))
 }
 
-/// As long as the core's APIServices are not known: names without a dot and those of Kubernetes
-/// itself are built in.
+/// As long as the core's APIServices are not known. A name that only looks like one of Kubernetes' own is
+/// not taken for built in: that would take the group away from the server that has it.
 fn guess(group: &str) -> Origin {
-    if !group.contains('.') || group.ends_with(".k8s.io") { Origin::BuiltIn } else { Origin::CustomResource }
+    if catalog::is_built_in_group(group) { Origin::BuiltIn } else { Origin::CustomResource }
 }
