@@ -127,9 +127,11 @@ impl Authenticator {
         certificates: &[CertificateDer<'_>],
         peer: SocketAddr,
     ) -> ConnectionIdentity {
-        let chain = (!certificates.is_empty()).then(|| self.chains.of(certificates));
-        if let Some(chain) = &chain {
-            self.judge(chain);
+        let chain = if certificates.is_empty() { None } else { self.chains.of(certificates) };
+        if let Some(chain) = &chain
+            && self.judge(chain).is_known()
+        {
+            self.chains.remember(chain);
         }
         ConnectionIdentity { peer, chain }
     }

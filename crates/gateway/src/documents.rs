@@ -11,7 +11,7 @@ mod openapi_v3;
 mod paths;
 mod version;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use catalog::Catalog;
 use http::{HeaderValue, Method, Response, StatusCode, header, request::Parts};
@@ -28,6 +28,7 @@ use crate::{
     metrics,
     proxy::Door,
     respond::{self, Wanted},
+    timeout,
 };
 
 /// Where the report on all servers is. Below `/healthz`, but not for everybody.
@@ -107,6 +108,10 @@ pub(crate) async fn answer(
 
 /// `response` for GET and, without its body, for HEAD; 405 for everything else.
 fn only_reading(parts: &Parts, response: Response<Body>) -> Response<Body> {
+    // As upstream: a wish that cannot be understood is refused even where it would change nothing.
+    if let Err(status) = timeout::of_request(parts.uri.query().unwrap_or_default(), Duration::MAX) {
+        return respond::status_response(&status, &Wanted::new(&parts.headers, &parts.uri));
+    }
     match parts.method {
         Method::GET => response,
         Method::HEAD => conditional::without_body(response),

@@ -7,6 +7,7 @@
 mod exposition;
 mod histogram;
 mod labels;
+mod process;
 mod request;
 mod server;
 
@@ -57,7 +58,7 @@ impl Level {
 }
 
 /// All series of one gateway. Cheap to clone.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Metrics {
     requests: Arc<request::Requests>,
     servers: Arc<server::Servers>,
@@ -71,6 +72,13 @@ pub(crate) struct AuditCounters {
     pub(crate) events: Counter,
     /// Lost because the queue was full or the file could not be written.
     pub(crate) errors: Counter,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        process::note_start();
+        Self { requests: Arc::default(), servers: Arc::default(), audit: Arc::default() }
+    }
 }
 
 impl Metrics {
@@ -103,6 +111,7 @@ impl Metrics {
         text.counter("apiserver_audit_event_total", "Audit events written.", self.audit.events.get());
         text.family("apiserver_audit_error_total", "Audit events that were lost.", "counter");
         text.sample("apiserver_audit_error_total", &[("plugin", "log")], self.audit.errors.get());
+        process::render(&mut text);
         text.finish()
     }
 }

@@ -19,7 +19,9 @@ use crate::identity::Identity;
 const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
 /// Chains remembered: connections of one client share the chain and what is known of it.
 const CAPACITY: usize = 4096;
-/// How long a chain is remembered after its last connection was made.
+/// Bytes of a chain; those of clients have 1 to 4 kB.
+const MAX_CHAIN_BYTES: usize = 16 * 1024;
+/// How long a chain is shared with new connections.
 const KEEP: Duration = Duration::from_secs(3600);
 /// After this time a chain that was refused is looked at again: it may have become valid.
 const REFUSED: Duration = Duration::from_secs(10);
@@ -138,6 +140,13 @@ pub(super) struct Verdict {
     until: SystemTime,
 }
 
+impl Verdict {
+    /// Whether any authority signed the chain.
+    pub(super) fn is_known(&self) -> bool {
+        self.client.is_some() || self.front_proxy
+    }
+}
+
 /// A certificate chain as a client showed it, and the last verdict on it.
 #[derive(Debug)]
 pub(super) struct PeerChain {
@@ -171,16 +180,22 @@ impl Default for Chains {
 }
 
 impl Chains {
-    /// The chain of these certificates.
-    pub(super) fn of(&self, certificates: &[CertificateDer<'_>]) -> Arc<PeerChain> {
-        let key = key(certificates);
-        if let Some(chain) = self.0.known(&key) {
-            return chain;
+    /// The chain of these certificates; none when it is longer than any honest one.
+    pub(super) fn of(&self, certificates: &[CertificateDer<'_>]) -> Option<Arc<PeerChain>> {
+        if certificates.iter().map(|certificate| certificate.len()).sum::<usize>() > MAX_CHAIN_BYTES {
+            return None;
+        }
+        if let Some(chain) = self.0.known(&key(certificates)) {
+            return Some(chain);
         }
         let certificates = certificates.iter().map(|certificate| certificate.clone().into_owned()).collect();
-        let chain = Arc::new(PeerChain { certificates, verdict: ArcSwapOption::empty() });
-        self.0.remember(key, chain.clone(), KEEP);
-        chain
+        Some(Arc::new(PeerChain { certificates, verdict: ArcSwapOption::empty() }))
+    }
+
+    /// Shares `chain` with later connections. Only for what some authority has signed: anybody can make
+    /// any number of others.
+    pub(super) fn remember(&self, chain: &Arc<PeerChain>) {
+        self.0.remember(key(&chain.certificates), chain.clone(), KEEP);
     }
 }
 

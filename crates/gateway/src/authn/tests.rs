@@ -221,6 +221,23 @@ async fn certificates_carry_their_fingerprint() {
 }
 
 #[tokio::test]
+async fn chains_of_strangers_and_endless_chains_are_not_kept() {
+    let clients = authority("clients");
+    let authenticator = Authenticator::new(secrets(trust(&clients, &authority("proxies"), &[])), None);
+    let stranger = client(&authority("strangers"), "ann", &[]);
+    let connect =
+        |chain: &[CertificateDer<'_>]| authenticator.connection(chain, "10.0.0.9:1".parse().unwrap());
+    let (first, second) = (connect(&stranger).chain.unwrap(), connect(&stranger).chain.unwrap());
+    assert!(!Arc::ptr_eq(&first, &second));
+    let ann = client(&clients, "ann", &[]);
+    let (first, second) = (connect(&ann).chain.unwrap(), connect(&ann).chain.unwrap());
+    assert!(Arc::ptr_eq(&first, &second));
+    let endless: Vec<_> = std::iter::repeat_n(ann[0].clone(), 100).collect();
+    assert!(connect(&endless).chain.is_none());
+    assert_eq!(who(&authenticator, &endless, &[]).await, "401");
+}
+
+#[tokio::test]
 async fn other_tokens_are_the_cores() {
     let core = Arc::new(Core::default());
     let authenticator = Authenticator::new(secrets(ClientTrust::default()), Some(Arc::new(core.clone())));

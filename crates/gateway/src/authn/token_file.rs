@@ -9,9 +9,15 @@ use super::{Key, token};
 use crate::identity::Identity;
 
 /// Static bearer tokens. The tokens themselves are not kept, only their SHA-256.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct TokenFile {
     callers: HashMap<Key, Arc<Identity>>,
+}
+
+impl std::fmt::Debug for TokenFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TokenFile").field("tokens", &self.callers.len()).finish()
+    }
 }
 
 /// A line that cannot be used.
@@ -187,7 +193,7 @@ mod tests {
     #[test]
     fn errors_and_debug_output_hold_no_token() {
         let tokens = TokenFile::parse(b"s3cr3t,ann,u1").unwrap();
-        assert!(!format!("{tokens:?}").contains("s3cr3t"));
+        assert_eq!(format!("{tokens:?}"), "TokenFile { tokens: 1 }");
         let error = TokenFile::parse(b"s3cr3t,\"ann").unwrap_err();
         assert!(!error.to_string().contains("s3cr3t"));
     }

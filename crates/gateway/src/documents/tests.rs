@@ -183,6 +183,9 @@ async fn discovery_has_its_forms() {
             assert!(tag.len() == 130 && tag.starts_with('"') && tag.ends_with('"'), "{tag}");
         }
     }
+    let wrong = discover(&world, "GET", "/apis?timeout=abc", &[]).await.unwrap();
+    assert_eq!(wrong.code, 400);
+    assert!(wrong.body.contains("invalid timeout specified in the request URL"), "{}", wrong.body);
     for unknown in ["/apis/nobody.example.com", "/apis/wardle.example.com/v9", "/api/v1", "/apis//"] {
         assert!(discover(&world, "GET", unknown, &[]).await.is_none(), "{unknown}");
     }
