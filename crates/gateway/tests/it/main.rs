@@ -10,6 +10,7 @@ mod identity;
 mod limits;
 mod own;
 mod retries;
+mod spoofing;
 mod stopping;
 mod upgrades;
 mod watches;

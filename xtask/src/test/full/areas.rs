@@ -113,7 +113,7 @@ pub(crate) const AREAS: &[Area] = &[
             Unit {
                 name: "gateway",
                 package: "gateway",
-                target: "it",
+                target: "gateway",
                 filter: "prop",
                 long: false,
                 environment: &[("PROPTEST_CASES", "20000")],
