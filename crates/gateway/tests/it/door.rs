@@ -91,6 +91,15 @@ impl Door {
 
     /// With these backends and limits.
     pub async fn with_limits(pki: &Arc<TempPki>, backends: Vec<Backend>, limits: Limits) -> Self {
+        Self::configured(pki, backends, |config| config.limits = limits).await
+    }
+
+    /// With these backends, and whatever else `change` makes of the usual configuration.
+    pub async fn configured(
+        pki: &Arc<TempPki>,
+        backends: Vec<Backend>,
+        change: impl FnOnce(&mut Config),
+    ) -> Self {
         let (catalog, catalogs) = watch::channel(Arc::new(build(&backends, 1)));
         let (_, health) = watch::channel(Arc::new(HealthReport::default()));
         let (metrics, observer) = (Arc::new(Metrics::default()), Arc::new(Told::default()));
@@ -103,7 +112,7 @@ impl Door {
         let secrets = Secrets { trust: trust.unwrap(), tokens };
         let authenticator = Arc::new(Authenticator::new(secrets, None));
         let tls = Arc::new(ArcSwap::from_pointee(server_tls(pki, &authenticator)));
-        let config = Config {
+        let mut config = Config {
             backends: Backends::new(catalogs, observer.clone(), metrics.clone()),
             health,
             documents: Arc::new(NoDocuments),
@@ -111,10 +120,11 @@ impl Door {
             authorizer: Authorizer::new(None),
             metrics,
             audit: Audit::off(),
-            limits,
+            limits: Limits::default(),
             checks: Vec::new(),
             discovery_only: false,
         };
+        change(&mut config);
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let gateway = Gateway::new(config, stopping);

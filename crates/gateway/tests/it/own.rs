@@ -1,5 +1,6 @@
 //! What the door answers itself, over real connections.
 
+use gateway::{audit::Audit, metrics::Metrics};
 use http::Version;
 use testkit::Client;
 
@@ -105,4 +106,67 @@ async fn metrics_and_reports_are_for_the_authorized() {
     let page = admin.get("/healthz/servers", &[("accept", "text/html,*/*;q=0.1")]).await;
     assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
     assert!(page.text().starts_with("<!DOCTYPE html>"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_door_that_only_summarises_passes_nothing_on() {
+    let (pki, server) = backend().await;
+    let direct = Backend::wardle(&pki, &[&server])
+        .changed(|server| server.direct_address = Some("wardle.example.com:443".to_owned()));
+    let door = Door::configured(&pki, vec![direct], |config| config.discovery_only = true).await;
+    let mut client = door.http2().await;
+    let groups = client.get("/apis", &[]).await.json();
+    let address = &groups["groups"][0]["serverAddressByClientCIDRs"][0]["serverAddress"];
+    assert_eq!(address, "wardle.example.com:443");
+    assert_eq!(client.get("/readyz", &[]).await.status, 200);
+    for path in [FLUNDERS, "/nothing/here", "/apis/nobody.example.com"] {
+        let refused = client.get(path, &[]).await;
+        assert_eq!((refused.status.as_u16(), &refused.json()["kind"]), (501, &"Status".into()), "{path}");
+    }
+    assert_eq!(Client::http2(&door.anonymous()).await.unwrap().get(FLUNDERS, &[]).await.status, 401);
+    assert!(server.requests().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_are_audited_when_their_answers_end() {
+    let (pki, server) = backend().await;
+    let path = pki.dir().join("audit.log");
+    let audit = Audit::to_file(&path, &Metrics::default()).unwrap();
+    let door = Door::configured(&pki, vec![Backend::wardle(&pki, &[&server])], |config| {
+        config.audit = audit.clone()
+    })
+    .await;
+    let mut admin = Client::http2(&door.admin()).await.unwrap();
+    let reply = admin.get(FLUNDERS, &[("impersonate-user", "ann"), ("user-agent", "test/1")]).await;
+    admin.get("/apis", &[]).await;
+    let refused = door.http1().await.get("/metrics", &[]).await;
+    assert_eq!(refused.status, 403);
+    // An event is written after its client has the answer.
+    let lines = loop {
+        tokio::task::spawn_blocking({
+            let audit = audit.clone();
+            move || audit.flush()
+        })
+        .await
+        .unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let lines: Vec<serde_json::Value> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        if lines.len() >= 3 {
+            break lines;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    };
+    let event = |uri: &str| lines.iter().find(|line| line["requestURI"] == uri).unwrap();
+    let list = event(FLUNDERS);
+    assert_eq!((&list["verb"], &list["responseStatus"]["code"]), (&"list".into(), &200.into()));
+    assert_eq!(
+        (&list["user"]["username"], &list["impersonatedUser"]["username"]),
+        (&"admin".into(), &"ann".into())
+    );
+    assert_eq!(list["annotations"]["federation.trellis.dev/server"], "wardle");
+    assert_eq!(list["auditID"], reply.header("audit-id"));
+    assert_eq!((&list["userAgent"], &list["sourceIPs"][0]), (&"test/1".into(), &"127.0.0.1".into()));
+    assert!(event("/apis").get("annotations").is_none(), "the door's own answer");
+    assert_eq!(event("/metrics")["responseStatus"]["code"], 403);
 }
