@@ -18,7 +18,7 @@ use crate::{
     forward::{self, Head},
     identity::Identity,
     pool::{self, EndpointPool, Http1Lease, ServerPool},
-    proxy::Asked,
+    proxy::{Asked, note},
 };
 
 /// Protocols that may be asked for. A backend that spoke HTTP over the tunnel (`h2c`) would take
@@ -72,8 +72,10 @@ pub(crate) async fn serve(
     let deadline = Instant::now() + asked.client.door.limits.request_timeout;
     let response = timeout_at(deadline, ask(pool, &head)).await.map_err(|_| Box::new(Status::timeout()))?;
     let (mut response, lease) = response.map_err(|failure| asked.failed(pool, failure))?;
+    pool.note_answer(response.status());
     match response.status() {
         StatusCode::SWITCHING_PROTOCOLS if agrees(&response, &upgrade.protocol) => {
+            note(held, response.status(), Some(server));
             let backend = hyper::upgrade::on(&mut response);
             let mut answer = Response::new(Body::empty());
             *answer.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
@@ -86,6 +88,7 @@ pub(crate) async fn serve(
             Ok(answer)
         }
         status if status.as_u16() >= 400 => {
+            note(held, status, Some(server));
             let (mut parts, incoming) = response.into_parts();
             forward::clean_answer(&mut parts.headers, true);
             let source = Source::Http1(incoming, lease);

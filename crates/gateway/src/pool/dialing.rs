@@ -99,3 +99,26 @@ async fn start_http1(endpoint: &Arc<EndpointPool>, io: Io) -> Result<(), Failure
     endpoint.dialed_http1(Idle::new(sender));
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    /// The kernel notices within 1.5 s that sent data is not acknowledged, and soon after that nobody is
+    /// there at all.
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn the_kernel_watches_connections() -> std::io::Result<()> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let io = Io::Clear(TcpStream::connect(listener.local_addr()?).await?);
+        tune(&io);
+        let socket = SockRef::from(io.tcp());
+        assert!(socket.keepalive()?);
+        assert_eq!(socket.tcp_keepalive_time()?, Duration::from_secs(1));
+        assert_eq!(socket.tcp_keepalive_interval()?, Duration::from_secs(1));
+        assert_eq!(socket.tcp_user_timeout()?, Some(Duration::from_millis(1500)));
+        Ok(())
+    }
+}

@@ -64,9 +64,9 @@ impl Http2Connection {
         self.streams() < now
     }
 
-    /// How many streams are many for this connection.
+    /// How many streams are many for this connection. Never one: each request would open another one.
     pub(super) fn grow_at(&self, many: usize) -> usize {
-        many.min(self.max_streams.load(Ordering::Relaxed) * 3 / 4)
+        many.min(self.max_streams.load(Ordering::Relaxed) * 3 / 4).max(2)
     }
 
     /// No new streams; the connection closes when those that are there are over.

@@ -157,3 +157,17 @@ async fn a_rejected_identity_is_told() {
     let words: Vec<_> = told.iter().map(|(server, word)| (server.as_str(), *word)).collect();
     assert_eq!(words, [("wardle", "IdentityRejected"), ("wardle", "Answered")]);
 }
+
+/// A backend that takes one stream at a time gets one connection more for each that waits, and no
+/// connection that nobody needs.
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_one_after_the_other_need_one_connection() {
+    for (pki, server) in [backend().await, backend_http1().await] {
+        let door = Door::start(&pki, vec![Backend::wardle(&pki, &[&server])]).await;
+        let mut client = door.http2().await;
+        for _ in 0..50 {
+            assert_eq!(client.get(FLUNDERS, &[]).await.status, 200);
+        }
+        assert_eq!(server.accepted_connections(), 1);
+    }
+}

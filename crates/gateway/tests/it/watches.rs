@@ -118,3 +118,18 @@ async fn endpoints_that_stay_keep_their_connections() {
     stays.body_mut().frame().await.unwrap().unwrap();
     assert_eq!(server.accepted_connections(), 1);
 }
+
+/// Nobody waits for a watch, so its connection is pinged at leisure; but it is pinged.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_watch_on_a_dead_connection_ends() {
+    let (pki, server) = backend().await;
+    let door = Door::start(&pki, vec![Backend::wardle(&pki, &[&server])]).await;
+    let mut client = door.http2().await;
+    let mut answer = watch(&mut client).await;
+    answer.body_mut().frame().await.unwrap().unwrap();
+    server.freeze(true);
+    let ended = async { while let Some(Ok(_)) = answer.body_mut().frame().await {} };
+    tokio::time::timeout(Duration::from_secs(60), ended).await.expect("the watch ends");
+    let told = door.observer.all();
+    assert!(told.iter().any(|(_, word)| *word == "ResponseTimeout"), "{told:?}");
+}
