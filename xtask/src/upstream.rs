@@ -20,9 +20,9 @@ use manifest::Manifest;
 /// Arguments of `cargo xtask upstream`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Only these components, in all their versions; without any, all that every test run needs.
+    /// Only these components; without any, all of them.
     names: Vec<String>,
-    /// Also what only long runs need.
+    /// Also the versions that only long runs need.
     #[arg(long)]
     full: bool,
     /// Lists what there is and where it would be kept, and builds nothing.
@@ -109,7 +109,10 @@ pub(crate) fn prepare(
                 if built.fresh {
                     println!("upstream: {label}: built in {:.1} s", started.elapsed().as_secs_f64());
                 }
-                manifest.add(built.entry);
+                // Written each time: an interrupted run keeps what it made.
+                if let Err(error) = manifest.add(built.entry, &cache) {
+                    missing.push(Missing { name: label, reason: format!("{error:#}") });
+                }
             }
             Err(error) => missing.push(Missing { name: label, reason: format!("{error:#}") }),
         }
@@ -134,7 +137,6 @@ pub(crate) fn prepare(
     if selection.wants(&components.node.program, components.node.run) {
         attempt("JavaScript client".to_owned(), &mut || install::node(workspace, &components.node));
     }
-    manifest.write(&cache)?;
     Ok(missing)
 }
 

@@ -21,7 +21,7 @@ mod upgrade_server;
 pub use components::{Unavailable, companion, program, program_version};
 pub use core::Core;
 pub use door::{Door, DoorBuilder};
-pub use federated::{SampleServer, WARDLE_GROUP};
+pub use federated::{SampleServer, WARDLE_GROUP, endpoint_slice};
 pub use http::{Http, Protocol};
 pub use kubectl::{Finished, Kubectl, Program};
 pub use metrics::MetricsServer;

@@ -24,28 +24,25 @@ pub(crate) struct Manifest {
 }
 
 impl Manifest {
-    /// Adds a component.
-    pub(crate) fn add(&mut self, entry: Entry) {
-        self.components.push(entry);
-    }
-
-    /// Writes the manifest into `cache`. Components of an earlier run that were not asked for this time
-    /// stay in it, behind, as long as they are there.
+    /// Adds a component and writes the manifest into `cache`. Components of an earlier run that were
+    /// not asked for this time stay in it, behind, as long as they are there.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub(crate) fn write(mut self, cache: &Path) -> Result<()> {
+    pub(crate) fn add(&mut self, entry: Entry, cache: &Path) -> Result<()> {
+        self.components.push(entry);
         let file = cache.join("manifest.json");
         let earlier: Self =
             fs::read(&file).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        let mut components = self.components.clone();
         for entry in earlier.components {
-            let known = self.components.iter().any(|e| e.name == entry.name && e.version == entry.version);
+            let known = components.iter().any(|e| e.name == entry.name && e.version == entry.version);
             if !known && entry.path.exists() {
-                self.components.push(entry);
+                components.push(entry);
             }
         }
         let fresh = cache.join(".manifest.json");
-        fs::write(&fresh, serde_json::to_vec_pretty(&self)?)?;
+        fs::write(&fresh, serde_json::to_vec_pretty(&Self { components })?)?;
         Ok(fs::rename(fresh, file)?)
     }
 }

@@ -97,6 +97,8 @@ impl Act {
     /// The act that a query asks for; none when it names none.
     pub(crate) fn from_query(query: &str) -> Option<Self> {
         let value = query.split('&').find_map(|pair| pair.strip_prefix("act="))?;
+        // A proxy in between may have encoded it anew.
+        let value = value.replace("%3A", ":").replace("%2F", "/");
         Some(value.parse().unwrap_or_else(|error| panic!("{query}: {error}")))
     }
 

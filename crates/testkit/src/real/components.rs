@@ -46,8 +46,9 @@ pub fn program(name: &str) -> Result<PathBuf, Unavailable> {
 /// # Errors
 /// When it is not there.
 pub fn program_version(name: &str, version: &str) -> Result<PathBuf, Unavailable> {
-    find(name, |entry| entry.version == version)
-        .ok_or_else(|| Unavailable(format!("{name} {version} is not there: cargo xtask upstream --full builds it")))
+    find(name, |entry| entry.version == version).ok_or_else(|| {
+        Unavailable(format!("{name} {version} is not there: cargo xtask upstream --full builds it"))
+    })
 }
 
 /// A file that is kept beside a component, out of its own project: for example a manifest.

@@ -95,7 +95,12 @@ impl Core {
     /// # Panics
     /// When it cannot be written.
     pub fn kubeconfig_of(&self, name: &str, groups: &[&str]) -> PathBuf {
-        write_kubeconfig(&self.pki, self.address, name, KubeconfigUser::Certificate(self.pki.user(name, groups)))
+        write_kubeconfig(
+            &self.pki,
+            self.address,
+            name,
+            KubeconfigUser::Certificate(self.pki.user(name, groups)),
+        )
     }
 
     /// A kubeconfig with a bearer token.
@@ -140,7 +145,12 @@ pub(super) fn start_etcd(program: &Path, dir: &Path, host: IpAddr) -> (Process, 
 }
 
 /// Writes a kubeconfig into the PKI's folder.
-pub(super) fn write_kubeconfig(pki: &TempPki, address: SocketAddr, name: &str, user: KubeconfigUser) -> PathBuf {
+pub(super) fn write_kubeconfig(
+    pki: &TempPki,
+    address: SocketAddr,
+    name: &str,
+    user: KubeconfigUser,
+) -> PathBuf {
     let file = name.replace([':', '/'], "-");
     let path = pki.dir().join(format!("{file}-{}.kubeconfig", address.port()));
     let kubeconfig = Kubeconfig {
@@ -170,8 +180,8 @@ fn flags(pki: &TempPki, address: SocketAddr, etcd_url: &str) -> Vec<String> {
         .valid_for(Duration::from_secs(24 * 3600));
     let (cert, key) = save(pki, "kube-apiserver", &pki.server_ca.issue(&serving).expect("a certificate"));
     let (proxy_cert, proxy_key) = save(pki, "front-proxy", &pki.front_proxy(FRONT_PROXY));
-    // Any P-256 pair signs service account tokens; the public half is read out of the key.
-    let (_, account_key) = save(pki, "service-accounts", &pki.front_proxy("service-accounts"));
+    // Any P-256 pair signs service account tokens; the public half is read out of the certificate.
+    let (account_cert, account_key) = save(pki, "service-accounts", &pki.front_proxy("service-accounts"));
     let client_ca = pki.file("client-ca.crt", pki.client_ca.certificate_pem());
     let front_proxy_ca = pki.file("front-proxy-ca.crt", pki.front_proxy_ca.certificate_pem());
     let pairs = [
@@ -184,7 +194,7 @@ fn flags(pki: &TempPki, address: SocketAddr, etcd_url: &str) -> Vec<String> {
         ("client-ca-file", path(&client_ca)),
         ("authorization-mode", "RBAC".to_owned()),
         ("service-account-issuer", "https://kubernetes.default.svc".to_owned()),
-        ("service-account-key-file", path(&account_key)),
+        ("service-account-key-file", path(&account_cert)),
         ("service-account-signing-key-file", path(&account_key)),
         ("service-cluster-ip-range", "10.214.0.0/16".to_owned()),
         ("requestheader-client-ca-file", path(&front_proxy_ca)),

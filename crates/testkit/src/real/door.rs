@@ -89,8 +89,7 @@ impl<'a> DoorBuilder<'a> {
             ])
             .arguments(&self.arguments)
             .start();
-        let mut door =
-            Door { process, address, ca: self.pki.server_ca.certificate_pem().to_vec(), state };
+        let mut door = Door { process, address, ca: self.pki.server_ca.certificate_pem().to_vec(), state };
         let (http, anonymous) = (Http::new(), door.anonymous());
         door.process.wait_until("/readyz", || http.is_ok(&anonymous, "/readyz"));
         Ok(door)
@@ -150,6 +149,7 @@ fn binary() -> Result<PathBuf, Unavailable> {
     let test = env::current_exe().expect("the path of this test");
     let profile = test.ancestors().nth(2).unwrap_or(Path::new("/"));
     let binary = profile.join("trellis");
-    let missing = || Unavailable(format!("{} is not there: cargo build -p trellis makes it", binary.display()));
+    let missing =
+        || Unavailable(format!("{} is not there: cargo build -p trellis makes it", binary.display()));
     if binary.is_file() { Ok(binary.clone()) } else { Err(missing()) }
 }

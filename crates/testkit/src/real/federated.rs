@@ -42,16 +42,23 @@ impl SampleServer {
             let file = companion("sample-apiserver", &format!("artifacts/example/{manifest}.yaml"))?;
             kubectl.ok(&["apply", "-f", &file.to_string_lossy()]);
         }
+        // What its roles of this version forget, and it waits for.
+        let forgotten = "--resource=mutatingadmissionpolicies,mutatingadmissionpolicybindings";
+        kubectl.run(&["create", "clusterrole", "wardle-admission", "--verb=get,list,watch", forgotten]);
+        let account = "--serviceaccount=wardle:apiserver";
+        kubectl.run(&["create", "clusterrolebinding", "wardle-admission", "--clusterrole=wardle-admission", account]);
         let token = kubectl.ok(&["create", "token", "apiserver", "--namespace=wardle"]);
         let kubeconfig = core.kubeconfig_with_token("wardle", token.trim());
         let address = SocketAddr::new(network.pod(pod), 8443);
         let pki = core.pki();
-        let process = Spawn::wrapped(&format!("sample-apiserver-{pod}"), &network.enter(), &program, pki.dir())
-            .arguments(serving_flags(pki, address, core.etcd_url()))
-            .arguments(["kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig"].map(|flag| {
-                format!("--{flag}={}", kubeconfig.display())
-            }))
-            .start();
+        let process =
+            Spawn::wrapped(&format!("sample-apiserver-{pod}"), &network.enter(), &program, pki.dir())
+                .arguments(serving_flags(pki, address, core.etcd_url()))
+                .arguments(
+                    ["kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig"]
+                        .map(|flag| format!("--{flag}={}", kubeconfig.display())),
+                )
+                .start();
         let mut server = Self { process, etcd: None, address };
         server.wait_ready(pki);
         Ok(server)
@@ -74,7 +81,10 @@ impl SampleServer {
         let nobody = write_kubeconfig(pki, nowhere, "nobody", KubeconfigUser::Token("none".to_owned()));
         let process = Spawn::new("sample-apiserver", &program, pki.dir())
             .arguments(serving_flags(pki, address, &etcd_url))
-            .arguments(["kubeconfig", "authorization-kubeconfig"].map(|flag| format!("--{flag}={}", nobody.display())))
+            .arguments(
+                ["kubeconfig", "authorization-kubeconfig"]
+                    .map(|flag| format!("--{flag}={}", nobody.display())),
+            )
             .arguments([
                 "--authentication-skip-lookup".to_owned(),
                 format!("--client-ca-file={}", client_ca.display()),
@@ -115,7 +125,11 @@ impl SampleServer {
         // Available is about routing; the discovery document follows a moment later.
         let (http, admin) = (Http::new(), core.admin());
         while !http.is_ok(&admin, &format!("/apis/{WARDLE_GROUP}/v1beta1/flunders")) {
-            assert!(started.elapsed() < Duration::from_secs(60), "the aggregator does not route to {}", self.address);
+            assert!(
+                started.elapsed() < Duration::from_secs(60),
+                "the aggregator does not route to {}",
+                self.address
+            );
         }
         Ok(())
     }
@@ -133,6 +147,11 @@ impl SampleServer {
     /// Its process.
     pub fn process(&mut self) -> &mut Process {
         &mut self.process
+    }
+
+    /// Its process, to send signals to.
+    pub fn process_ref(&self) -> &Process {
+        &self.process
     }
 
     /// Its own store, when it has one.
@@ -166,7 +185,12 @@ fn serving_flags(pki: &TempPki, address: SocketAddr, etcd_url: &str) -> Vec<Stri
 }
 
 /// An EndpointSlice for a Service, as the controller would make it.
-pub(super) fn endpoint_slice(service: &str, namespace: &str, port_name: &str, addresses: &[SocketAddr]) -> String {
+pub fn endpoint_slice(
+    service: &str,
+    namespace: &str,
+    port_name: &str,
+    addresses: &[SocketAddr],
+) -> String {
     let endpoints: Vec<serde_json::Value> = addresses
         .iter()
         .map(|address| serde_json::json!({"addresses": [address.ip().to_string()], "conditions": {"ready": true}}))

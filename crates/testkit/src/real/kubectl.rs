@@ -74,7 +74,13 @@ impl Program {
     /// When there is no place for its home.
     pub fn new(program: PathBuf, kubeconfig: &Path) -> Self {
         let home = TempDir::new().expect("a temporary folder");
-        Self { program, leading: Vec::new(), environment: Vec::new(), kubeconfig: kubeconfig.to_owned(), home }
+        Self {
+            program,
+            leading: Vec::new(),
+            environment: Vec::new(),
+            kubeconfig: kubeconfig.to_owned(),
+            home,
+        }
     }
 
     /// Arguments that go before all others, for example a script.

@@ -33,9 +33,10 @@ impl MetricsServer {
         let kubeconfig = core.kubeconfig_with_token("metrics-server", token.trim());
         let dir = core.pki().dir();
         let process = Spawn::wrapped("metrics-server", &network.enter(), &program, dir)
-            .arguments(["kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig"].map(|flag| {
-                format!("--{flag}={}", kubeconfig.display())
-            }))
+            .arguments(
+                ["kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig"]
+                    .map(|flag| format!("--{flag}={}", kubeconfig.display())),
+            )
             .arguments([
                 format!("--cert-dir={}", dir.join("metrics-server").display()),
                 format!("--bind-address={}", address.ip()),
@@ -65,7 +66,9 @@ impl MetricsServer {
         let (http, target) = (Http::new(), Target::tls(self.address, core.pki().server_ca.certificate_pem()));
         self.process.wait_until("a TLS answer", || {
             // Refused until it listens; then its certificate is one of an unknown authority.
-            http.get(&target, "/livez").err().is_some_and(|error| error.to_lowercase().contains("certificate"))
+            http.get(&target, "/livez")
+                .err()
+                .is_some_and(|error| error.to_lowercase().contains("certificate"))
         });
     }
 }

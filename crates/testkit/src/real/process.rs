@@ -66,7 +66,8 @@ impl Spawn {
         let log = fs_err::OpenOptions::new().create(true).append(true).open(&self.log).expect("a log");
         let log = log.into_parts().0;
         self.command.stdout(log.try_clone().expect("a second handle")).stderr(log);
-        let child = spawn(self.command).unwrap_or_else(|error| panic!("{} cannot be started: {error}", self.name));
+        let child =
+            spawn(self.command).unwrap_or_else(|error| panic!("{} cannot be started: {error}", self.name));
         Process { name: self.name, child, log: self.log }
     }
 }
@@ -169,7 +170,8 @@ pub fn free_port() -> u16 {
 fn has_setpriv() -> bool {
     static HAS: OnceLock<bool> = OnceLock::new();
     *HAS.get_or_init(|| {
-        let found = Command::new("setpriv").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let found =
+            Command::new("setpriv").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
         found.is_ok_and(|status| status.success())
     })
 }

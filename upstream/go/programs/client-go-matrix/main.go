@@ -1,6 +1,6 @@
 // Command client-go-matrix puts an API server through what controllers written in Go do: discovery,
-// dynamic create, get, list, merge patch, server-side apply, an informer's list and watch, a request on
-// behalf of somebody else, delete. It prints one line a step and fails at the first that is wrong.
+// OpenAPI, dynamic create, get, merge patch, server-side apply and delete, each seen by an informer, and
+// a request on behalf of somebody else. It prints one line a step and fails at the first that is wrong.
 package main
 
 import (
@@ -63,8 +63,7 @@ func (m matrix) steps() []step {
 		{"api-resources", m.apiResources},
 		{"explain", m.explain},
 		{"as", m.as},
-		{"informer", m.informer},
-		{"deleted", m.deleted},
+		{"watch", m.watch},
 	}
 }
 
@@ -119,8 +118,8 @@ func (m matrix) explain(context.Context) error {
 	return nil
 }
 
-// informer watches while objects change, and wants to see each change.
-func (m matrix) informer(ctx context.Context) error {
+// watch lets an informer run while the object changes, and wants to see each change.
+func (m matrix) watch(ctx context.Context) error {
 	client, err := dynamic.NewForConfig(m.config)
 	if err != nil {
 		return err
@@ -152,9 +151,10 @@ func (m matrix) informer(ctx context.Context) error {
 		}
 		select {
 		case event := <-events:
-			if event != change.name {
-				return fmt.Errorf("the informer saw %q instead of %q", event, change.name)
+			if event != change.seen {
+				return fmt.Errorf("the informer saw %q instead of %q", event, change.seen)
 			}
+			fmt.Printf("ok %s\n", change.name)
 		case <-time.After(30 * time.Second):
 			return fmt.Errorf("the informer saw nothing of %q", change.name)
 		}
@@ -162,43 +162,66 @@ func (m matrix) informer(ctx context.Context) error {
 	return nil
 }
 
-// changes are named by what an informer sees of them.
-func (m matrix) changes() []step {
-	resource := func() dynamic.ResourceInterface {
-		client, err := m.client()
-		if err != nil {
-			log.Fatal(err)
-		}
-		return client
+type change struct {
+	step
+	// What the informer sees of it: the kind of event, and the label of the object.
+	seen string
+}
+
+func (m matrix) changes() []change {
+	return []change{
+		{step{"create", m.create}, "added create"},
+		{step{"patch", m.patch}, "updated patch"},
+		{step{"apply", m.apply}, "updated apply"},
+		{step{"delete", m.delete}, "deleted apply"},
 	}
-	object := func(step string) *unstructured.Unstructured {
-		return &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": flunders.GroupVersion().String(), "kind": "Flunder",
-			"metadata": map[string]any{"name": m.name, "labels": map[string]any{"step": step}},
-			"spec":     map[string]any{"reference": m.name},
-		}}
+}
+
+func (m matrix) object(step string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": flunders.GroupVersion().String(), "kind": "Flunder",
+		"metadata": map[string]any{"name": m.name, "labels": map[string]any{"step": step}},
+		"spec":     map[string]any{"reference": m.name},
+	}}
+}
+
+func (m matrix) create(ctx context.Context) error {
+	client, err := m.client()
+	if err != nil {
+		return err
 	}
-	return []step{
-		{"added create", func(ctx context.Context) error {
-			created, err := resource().Create(ctx, object("create"), metav1.CreateOptions{FieldManager: "matrix"})
-			if err == nil && created.GetUID() == "" {
-				return fmt.Errorf("created without uid")
-			}
-			return err
-		}},
-		{"updated patch", func(ctx context.Context) error {
-			patch := []byte(`{"metadata":{"labels":{"step":"patch"}}}`)
-			_, err := resource().Patch(ctx, m.name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "matrix"})
-			return err
-		}},
-		{"updated apply", func(ctx context.Context) error {
-			_, err := resource().Apply(ctx, m.name, object("apply"), metav1.ApplyOptions{FieldManager: "applier", Force: true})
-			return err
-		}},
-		{"deleted apply", func(ctx context.Context) error {
-			return resource().Delete(ctx, m.name, metav1.DeleteOptions{})
-		}},
+	created, err := client.Create(ctx, m.object("create"), metav1.CreateOptions{FieldManager: "matrix"})
+	if err != nil {
+		return err
 	}
+	got, err := client.Get(ctx, m.name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	if created.GetUID() == "" || got.GetUID() != created.GetUID() {
+		return fmt.Errorf("created %q, got %q", created.GetUID(), got.GetUID())
+	}
+	fmt.Println("ok get")
+	return nil
+}
+
+func (m matrix) patch(ctx context.Context) error {
+	client, err := m.client()
+	if err != nil {
+		return err
+	}
+	patch := []byte(`{"metadata":{"labels":{"step":"patch"}}}`)
+	_, err = client.Patch(ctx, m.name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "matrix"})
+	return err
+}
+
+func (m matrix) apply(ctx context.Context) error {
+	client, err := m.client()
+	if err != nil {
+		return err
+	}
+	_, err = client.Apply(ctx, m.name, m.object("apply"), metav1.ApplyOptions{FieldManager: "applier", Force: true})
+	return err
 }
 
 // as asks in somebody else's name, who may not.
@@ -216,9 +239,12 @@ func (m matrix) as(ctx context.Context) error {
 	return nil
 }
 
-func (m matrix) deleted(ctx context.Context) error {
+func (m matrix) delete(ctx context.Context) error {
 	client, err := m.client()
 	if err != nil {
+		return err
+	}
+	if err := client.Delete(ctx, m.name, metav1.DeleteOptions{}); err != nil {
 		return err
 	}
 	if _, err := client.Get(ctx, m.name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {

@@ -1,0 +1,30 @@
+//! The door with real servers and real clients: upstream's kube-apiserver, sample-apiserver and
+//! metrics-server, kubectl and the client libraries.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+
+mod clients;
+mod differential;
+mod lab;
+mod rows;
+mod third_parties;
+mod upgrades;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial, run};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let trials: Vec<Trial> = [
+        differential::trials(),
+        clients::trials(),
+        upgrades::trials(),
+        third_parties::trials(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    // The servers that the tests share are held by the tests: they end with the last one.
+    run(&arguments, trials).exit_code()
+}

@@ -1,0 +1,212 @@
+//! kubectl exec, attach, logs and port-forward through the door to a server built from upstream's own
+//! parts: over WebSocket and over SPDY, 100 MB each way.
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::{Shutdown, TcpStream},
+    process::Child,
+    sync::{Arc, OnceLock},
+    thread,
+};
+
+use libtest_mimic::Trial;
+use sha2::{Digest as _, Sha256};
+use testkit::{
+    TempPki,
+    real::{Door, DoorBuilder, Kubectl, Unavailable, UpgradeServer, program},
+};
+
+use crate::rows::{skipped, trial};
+
+/// What goes each way.
+const BYTES: usize = 100 << 20;
+
+/// How kubectl speaks.
+#[derive(Clone, Copy)]
+struct Transport {
+    name: &'static str,
+    websockets: &'static str,
+}
+
+const TRANSPORTS: [Transport; 2] =
+    [Transport { name: "websocket", websockets: "true" }, Transport { name: "spdy", websockets: "false" }];
+
+struct World {
+    door: Door,
+    // Held for as long as the door needs them.
+    _server: UpgradeServer,
+    pki: TempPki,
+}
+
+#[derive(Clone, Default)]
+struct Shared(Arc<OnceLock<World>>);
+
+type Test = fn(&Kubectl);
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let tests: [(&str, Test); 9] = [
+        ("100 MB come out of exec", exec_out),
+        ("100 MB go into exec, whose end is seen", exec_in),
+        ("exit code 3", exit_code),
+        ("the server's own refusal is shown", refusal),
+        ("standard error and the caller's identity", identity),
+        ("attach echoes", attach),
+        ("logs are followed", logs),
+        ("100 MB go through port-forward, half-closed", forward_in),
+        ("100 MB come out of port-forward, 10 MB echo", forward_out),
+    ];
+    let world = Shared::default();
+    let missing = ["upgrade-server", "kubectl"].into_iter().find_map(|name| program(name).err());
+    let mut trials = Vec::new();
+    for transport in TRANSPORTS {
+        for (what, test) in tests {
+            let name = format!("streams::{}::{what}", transport.name);
+            let world = world.clone();
+            trials.push(match &missing {
+                Some(reason) => skipped(name, reason),
+                None => trial(name, move || test(&world.kubectl(transport))),
+            });
+        }
+    }
+    trials
+}
+
+impl Shared {
+    fn kubectl(&self, transport: Transport) -> Kubectl {
+        let world = self.0.get_or_init(|| World::start().unwrap_or_else(|missing| panic!("{missing}")));
+        let kubeconfig = world.door.kubeconfig_of(&world.pki, "admin", &["system:masters", "others"]);
+        Kubectl::kubectl(&kubeconfig)
+            .expect("kubectl")
+            .environment("KUBECTL_REMOTE_COMMAND_WEBSOCKETS", transport.websockets)
+            .environment("KUBECTL_PORT_FORWARD_WEBSOCKETS", transport.websockets)
+    }
+}
+
+impl World {
+    fn start() -> Result<Self, Unavailable> {
+        let pki = TempPki::new();
+        let server = UpgradeServer::start(&pki)?;
+        let door = DoorBuilder::new(&pki).front_proxy().start()?;
+        let admin = door.kubeconfig_of(&pki, "registrar", &["system:masters"]);
+        let ca = pki.file("upgrade-server-ca.crt", pki.server_ca.certificate_pem());
+        let trellis = door.trellis(&admin)?;
+        trellis.ok(&["register", &server.url(), "--name=pods", "--ca", &ca.to_string_lossy()]);
+        Ok(Self { door, _server: server, pki })
+    }
+}
+
+/// The server's pattern: little-endian counters.
+fn pattern(bytes: usize) -> Vec<u8> {
+    (0..bytes as u64 / 8).flat_map(u64::to_le_bytes).collect()
+}
+
+fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn exec_out(kubectl: &Kubectl) {
+    let finished = kubectl.run(&["exec", "shell", "--", "pattern", &BYTES.to_string()]);
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    assert_eq!(finished.stdout.len(), BYTES);
+    assert_eq!(hash(&finished.stdout), hash(&pattern(BYTES)));
+}
+
+fn exec_in(kubectl: &Kubectl) {
+    let input = pattern(BYTES);
+    let expected = hash(&input);
+    let finished = kubectl.run_with_input(&["exec", "-i", "shell", "--", "sha256"], input);
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    assert_eq!(finished.text().trim(), expected);
+}
+
+fn exit_code(kubectl: &Kubectl) {
+    let finished = kubectl.run(&["exec", "shell", "--", "exit", "3"]);
+    assert_eq!(finished.code, 3, "{}", finished.stderr);
+}
+
+fn refusal(kubectl: &Kubectl) {
+    for command in [&["exec", "forbidden", "--", "cat"][..], &["port-forward", "pod/forbidden", ":7"]] {
+        let finished = kubectl.run(command);
+        assert_ne!(finished.code, 0);
+        assert!(finished.stderr.contains("nobody enters this pod: the server itself says so"), "{}", finished.stderr);
+    }
+}
+
+fn identity(kubectl: &Kubectl) {
+    let finished = kubectl.run(&["exec", "shell", "--", "whoami"]);
+    assert_eq!(finished.text().trim(), "admin,system:masters,others,system:authenticated", "{}", finished.stderr);
+    let finished = kubectl.run(&["exec", "shell", "--", "stderr", "one line"]);
+    assert_eq!((finished.text().as_str(), finished.stderr.as_str()), ("", "one line\n"));
+}
+
+fn attach(kubectl: &Kubectl) {
+    let finished = kubectl.run_with_input(&["attach", "-i", "shell"], b"hello\n".to_vec());
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    assert!(finished.text().contains("hello"), "{}", finished.text());
+}
+
+fn logs(kubectl: &Kubectl) {
+    assert_eq!(kubectl.ok(&["logs", "shell", "--tail=2"]), "line 1\nline 2\n");
+    let mut child = kubectl.command(&["logs", "--follow", "shell"]).spawn().expect("kubectl logs");
+    let lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+    let seen: Vec<String> = lines.take(5).map(|line| line.expect("a line")).collect();
+    child.kill().expect("a running kubectl");
+    child.wait().expect("its end");
+    assert_eq!(seen, ["line 1", "line 2", "line 3", "line 4", "line 5"]);
+}
+
+fn forward_in(kubectl: &Kubectl) {
+    let (mut stream, _forward) = forward(kubectl, 8);
+    let input = pattern(BYTES);
+    let expected = hash(&input);
+    stream.write_all(&input).expect("100 MB go in");
+    // Our side ends; the answer still comes.
+    stream.shutdown(Shutdown::Write).expect("half-close");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("the hash");
+    assert_eq!(answer.trim(), expected);
+}
+
+fn forward_out(kubectl: &Kubectl) {
+    let (mut stream, _forward) = forward(kubectl, 9);
+    let mut output = Vec::new();
+    stream.read_to_end(&mut output).expect("100 MB come out");
+    assert_eq!(hash(&output), hash(&pattern(BYTES)));
+
+    let (mut stream, _forward) = forward(kubectl, 7);
+    let input = pattern(10 << 20);
+    let (mut sender, sent) = (stream.try_clone().expect("a second handle"), input.clone());
+    let writer = thread::spawn(move || sender.write_all(&sent));
+    let mut echo = vec![0; input.len()];
+    stream.read_exact(&mut echo).expect("the echo");
+    writer.join().expect("the writer").expect("10 MB go in");
+    assert_eq!(hash(&echo), hash(&input));
+}
+
+/// A running `kubectl port-forward`, ended with its value.
+struct Forward(Child);
+
+impl Drop for Forward {
+    fn drop(&mut self) {
+        // An error means that it has ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Forwards a free local port to `port` of the pod, and connects to it.
+fn forward(kubectl: &Kubectl, port: u16) -> (TcpStream, Forward) {
+    let mut child = kubectl.command(&["port-forward", "pod/shell", &format!(":{port}")]).spawn().expect("kubectl");
+    let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+    let line = lines.next().and_then(Result::ok).unwrap_or_else(|| {
+        let mut text = String::new();
+        let _ = child.stderr.take().map(|mut stderr| stderr.read_to_string(&mut text));
+        panic!("port-forward ended: {text}")
+    });
+    // "Forwarding from 127.0.0.1:40001 -> 8"
+    let local = line.split(' ').nth(2).unwrap_or_default().to_owned();
+    // Its later lines are read, or it would wait for a reader.
+    thread::spawn(move || lines.for_each(drop));
+    let stream = TcpStream::connect(&local).unwrap_or_else(|error| panic!("{line}: {error}"));
+    (stream, Forward(child))
+}
