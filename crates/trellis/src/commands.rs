@@ -5,8 +5,11 @@ mod explain;
 mod register;
 mod serve;
 mod servers;
+mod signals;
 mod unregister;
 mod up;
+
+pub(crate) use signals::StopSignals;
 
 use crate::{
     args::{Cli, Command},
@@ -46,21 +49,6 @@ fn runtime(threads: Threads) -> Outcome<tokio::runtime::Runtime> {
         .enable_all()
         .build()
         .map_err(|error| Problem::new(Code::Failure, format!("cannot start the runtime: {error}")))
-}
-
-/// Returns at SIGINT or SIGTERM. Every call waits for a signal of its own.
-pub(crate) async fn stop_signal() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut interrupt), Ok(mut terminate)) =
-        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
-        // Without handlers the signals end the process, which is what they are for.
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-    }
 }
 
 /// Prints on standard output; a closed pipe ends the command quietly, as with other tools.

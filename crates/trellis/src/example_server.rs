@@ -5,6 +5,9 @@
 //! in `X-Remote-*` headers under its client certificate. Every caller that the door names may do
 //! everything; a real server would ask for more.
 
+// An error here is an answer: made once, moved once, and not in a hot path.
+#![allow(clippy::result_large_err)]
+
 mod answer;
 mod apply;
 mod caller;
@@ -32,6 +35,7 @@ use pki::ClientAuthorities;
 
 use crate::{
     args::ExampleServerArgs,
+    commands::StopSignals,
     config::{LogFormat, listen_address},
     exit::{Code, Outcome, Problem},
     logging,
@@ -59,11 +63,12 @@ pub(crate) async fn run(args: ExampleServerArgs) -> Outcome {
     let front_proxy = FrontProxy { authorities, names: args.front_proxy_names.into() };
     let listener = Listener::bind(address, &args.state, front_proxy, Arc::new(store)).await?;
     let address = listener.address().map_err(|error| Problem::new(Code::Listen, error))?;
+    let mut signals = StopSignals::listen();
     announce(&format!("{READY}https://{address}"));
     tokio::select! {
         () = listener.run() => {}
         () = parent_gone(), if args.until_stdin_closes => {}
-        () = crate::commands::stop_signal() => {}
+        () = signals.next() => {}
     }
     Ok(())
 }

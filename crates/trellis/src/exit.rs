@@ -50,6 +50,19 @@ impl Problem {
         self
     }
 
+    /// The same about a configuration file, whose keys stand for the flags that the sentence names.
+    pub(crate) fn in_file(self, file: &std::path::Path) -> Self {
+        let keys = |text: &str| {
+            let words = text.split(' ').map(|word| match word.strip_prefix("--") {
+                Some(flag) => crate::config::key_of(flag),
+                None => word.to_owned(),
+            });
+            words.collect::<Vec<_>>().join(" ")
+        };
+        let what = format!("{}: {}", file.display(), keys(&self.what));
+        Self { code: Code::Input, what, next: self.next.as_deref().map(keys) }
+    }
+
     /// The code that the process ends with.
     #[cfg(test)]
     pub(crate) fn code(&self) -> Code {

@@ -33,7 +33,8 @@ pub(crate) struct RunningDoor {
     /// certificate was given.
     pub(crate) front_proxy_ca: Option<PathBuf>,
     shutdown: ShutdownHandle,
-    served: JoinHandle<()>,
+    /// None when it has ended.
+    served: Option<JoinHandle<()>>,
     registry: Arc<Registry>,
     audit: Audit,
     _keep: Keep,
@@ -82,7 +83,7 @@ impl RunningDoor {
         let (shutdown, stopping) = Shutdown::new();
         let gateway = Gateway::new(config, stopping);
         let tls = serving.tls();
-        let served = tokio::spawn(async move { gateway.serve(listener, tls).await });
+        let served = Some(tokio::spawn(async move { gateway.serve(listener, tls).await }));
         let front_proxy_ca = front_proxy.authority_file();
         let keep = Keep { _lock: lock, _serving: serving, _front_proxy: front_proxy, _secrets: secrets };
         Ok(Self { address, admin_kubeconfig, front_proxy_ca, shutdown, served, registry, audit, _keep: keep })
@@ -111,10 +112,13 @@ impl RunningDoor {
         self.shutdown.signal();
     }
 
-    /// Returns when the gateway has stopped; then writes out what is not on disk yet.
+    /// Returns when the gateway has stopped and everything is on disk. May be dropped and called again.
     pub(crate) async fn stopped(&mut self) {
-        // An error is a panic of the gateway's task, which has been logged where it happened.
-        let _ = (&mut self.served).await;
+        if let Some(served) = &mut self.served {
+            // An error is a panic of the gateway's task, which has been logged where it happened.
+            let _ = served.await;
+            self.served = None;
+        }
         self.registry.shutdown().await;
         let audit = self.audit.clone();
         let _ = tokio::task::spawn_blocking(move || audit.flush()).await;

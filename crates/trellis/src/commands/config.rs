@@ -23,7 +23,7 @@ pub(super) fn run(args: ConfigArgs) -> Outcome {
 
 /// Reads the file and everything it names. Only the address and the servers are left to find out.
 fn check(file: &Path) -> Outcome {
-    let settings = Settings::new(config::read(file)?)?;
+    let settings = Settings::new(config::read(file)?).map_err(|problem| problem.in_file(file))?;
     let named = |flag: &str, path: &Path, cause: String| {
         let key = config::key_of(flag);
         Problem::new(Code::Input, format!("{}: {key}: {}: {cause}", file.display(), path.display()))
@@ -41,5 +41,5 @@ fn check(file: &Path) -> Outcome {
     {
         return Err(named("--registrations", folder, "it is no folder".to_owned()));
     }
-    crate::wiring::check_certificates(&settings)
+    crate::wiring::check_certificates(&settings).map_err(|problem| problem.in_file(file))
 }

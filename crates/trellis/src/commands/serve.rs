@@ -4,7 +4,10 @@ use std::path::Path;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{print, stop_signal};
+use super::{
+    print,
+    signals::{StopSignals, recv},
+};
 use crate::{
     args::ServeArgs,
     config::{self, Settings},
@@ -21,11 +24,12 @@ pub(super) async fn run(args: ServeArgs) -> Outcome {
     };
     let settings = Settings::new(options)?;
     logging::start(&settings.log, settings.log_format)?;
+    let mut signals = StopSignals::listen();
     let listener = listen(settings.listen).await?;
     let mut door = RunningDoor::start(&settings, listener).await?;
     print(&ready(&door))?;
     door.log_problems();
-    run_until_stopped(&mut door).await;
+    run_until_stopped(&mut door, &mut signals).await;
     Ok(())
 }
 
@@ -44,21 +48,16 @@ fn ready(door: &RunningDoor) -> String {
 }
 
 /// Serves until a signal; the first drains, the second ends at once. SIGHUP reopens the audit log.
-pub(super) async fn run_until_stopped(door: &mut RunningDoor) {
+pub(super) async fn run_until_stopped(door: &mut RunningDoor, signals: &mut StopSignals) {
     let mut hangup = signal(SignalKind::hangup()).ok();
     loop {
         tokio::select! {
             () = door.stopped() => return,
-            () = stop_signal() => {
+            () = signals.next() => {
                 tracing::info!("stopping: no new connections, what is in flight finishes; again to end at once");
                 door.signal();
             }
-            () = async {
-                match &mut hangup {
-                    Some(hangup) => drop(hangup.recv().await),
-                    None => std::future::pending().await,
-                }
-            } => door.reopen_audit(),
+            () = recv(&mut hangup) => door.reopen_audit(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use http::{Method, StatusCode};
 use serde_json::Value;
 
-use super::print;
+use super::{StopSignals, print};
 use crate::{
     args::{PrintAs, ServersArgs},
     door::Door,
@@ -26,11 +26,12 @@ pub(super) async fn run(args: ServersArgs) -> Outcome {
     if !args.watch {
         return Ok(());
     }
+    let mut signals = StopSignals::listen();
     let mut known = by_name(&servers);
     loop {
         tokio::select! {
             () = tokio::time::sleep(POLL) => {}
-            () = super::stop_signal() => return Ok(()),
+            () = signals.next() => return Ok(()),
         }
         let now = by_name(&report(&door).await?);
         let changed: Vec<Value> = changes(&known, &now);

@@ -8,7 +8,7 @@ use std::path::Path;
 use tokio::net::TcpListener;
 
 use super::{
-    print,
+    StopSignals, print,
     register::{store, wait},
     serve::run_until_stopped,
 };
@@ -34,6 +34,7 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_secs(15);
 pub(super) async fn run(args: UpArgs) -> Outcome {
     let filter = std::env::var("TRELLIS_LOG").unwrap_or_else(|_| "warn".to_owned());
     logging::start(&filter, LogFormat::Text)?;
+    let mut signals = StopSignals::listen();
     let folder = Folder::choose(args.data, args.ephemeral)?;
     let (listener, note) = listener(args.listen.as_deref()).await?;
     let options = ServeOptions {
@@ -45,14 +46,14 @@ pub(super) async fn run(args: UpArgs) -> Outcome {
     // Until the example is registered, a signal ends everything at once: there is nothing to lose.
     let example = tokio::select! {
         example = start_example(&door, folder.path()) => example?,
-        () = super::stop_signal() => return Ok(()),
+        () = signals.next() => return Ok(()),
     };
     print(&story(&door, &folder, &example, note.as_deref()))?;
     tokio::select! {
-        () = run_until_stopped(&mut door) => {}
+        () = run_until_stopped(&mut door, &mut signals) => {}
         ended = example.ended() => {
             eprintln!("trellis: the example server ended ({ended}); the door goes on without it, and starts it with the next `trellis up`");
-            run_until_stopped(&mut door).await;
+            run_until_stopped(&mut door, &mut signals).await;
         }
     }
     example.stop().await;
@@ -105,7 +106,7 @@ fn story(door: &RunningDoor, folder: &Folder, example: &Example, note: Option<&s
          Try, in another terminal:\n  \
            export KUBECONFIG={kubeconfig}\n  \
            kubectl api-resources --api-group=example.trellis.dev\n  \
-           kubectl apply --server-side -f - <<< '{note_object}'\n  \
+           echo '{note_object}' | kubectl apply --server-side -f -\n  \
            kubectl get notes --watch\n  \
            kubectl explain note.spec\n  \
            kubectl get apiservers -o wide\n\n\

@@ -7,20 +7,19 @@ use serde_saphyr::Error;
 use super::{API_VERSION, ServeOptions};
 use crate::exit::{Code, Outcome, Problem};
 
-/// A configuration file is small; more is a mistake (a log, an image).
-const MAX_BYTES: u64 = 1 << 20;
-
 /// Reads `path`. Relative paths in it are relative to its folder.
 pub(crate) fn read(path: &Path) -> Outcome<ServeOptions> {
-    let wrong = |what: String| Problem::new(Code::Input, format!("cannot use the configuration file {what}"));
-    let length = fs_err::metadata(path).map_err(|error| wrong(error.to_string()))?.len();
-    if length > MAX_BYTES {
-        return Err(wrong(format!("{}: it has {length} bytes, the limit is {MAX_BYTES}", path.display())));
-    }
-    let text = fs_err::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    let wrong = |what: &dyn std::fmt::Display| {
+        Problem::new(Code::Input, format!("cannot use the configuration file {}{what}", path.display()))
+    };
+    let bytes = pki::read_limited(path).map_err(|error| {
+        wrong(&format!(": {error}")).next("correct the path or the permissions of the file")
+    })?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| wrong(&": it is no text").next("give a file in YAML or JSON, in UTF-8"))?;
     let mut options = parse(&text).map_err(|fault| {
         let place = fault.line.map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default();
-        let problem = wrong(format!("{}{place}: {}", path.display(), fault.what));
+        let problem = wrong(&format!("{place}: {}", fault.what));
         match fault.next {
             Some(next) => problem.next(next),
             None => problem.next("`trellis config schema` prints what a configuration file may contain"),

@@ -32,8 +32,7 @@ fn refuse_future(call: &Call<'_>, revision: u64) -> Result<(), Status> {
         Ok(asked) if asked <= revision => Ok(()),
         Ok(asked) => {
             let message = format!("Too large resource version: {asked}, current: {revision}");
-            Err(Status { code: 504, ..Status::timeout() }.with_retry_after(1))
-                .map_err(|status: Status| Status { message: message.into(), ..status })
+            Err(Status { message: message.into(), ..Status::timeout() }.with_retry_after(1))
         }
         Err(_) => Err(Status::bad_request(format!("invalid resource version {asked:?}"))),
     }

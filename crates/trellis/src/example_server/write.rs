@@ -7,7 +7,7 @@ use kube_wire::{Status, accept};
 use serde_json::{Value, json};
 
 use super::{
-    answer::{encode, json_answer, typed_answer, warn},
+    answer::{json_answer, typed_answer, warn},
     apply::{Writer, track_update},
     note::{GROUP, KIND, RESOURCE, decode, set_status, validate},
     patch::Patch,
@@ -286,9 +286,4 @@ pub(super) fn plain_not_found() -> Response<Body> {
         HeaderValue::from_static("text/plain; charset=utf-8"),
         Bytes::from_static(b"404 page not found\n"),
     )
-}
-
-/// JSON of a value as an answer.
-pub(super) fn value(value: &Value) -> Response<Body> {
-    json_answer(StatusCode::OK, encode(value))
 }

@@ -1,0 +1,10 @@
+//! The binary as people use it: started, asked, stopped.
+
+mod config_check;
+mod example;
+mod exit_codes;
+mod program;
+mod published;
+mod register;
+mod serve;
+mod up;
