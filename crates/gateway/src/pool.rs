@@ -7,6 +7,7 @@ mod endpoint;
 mod http1;
 mod http2;
 mod keepalive;
+mod queue;
 mod recovery;
 mod server;
 

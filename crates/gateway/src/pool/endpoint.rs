@@ -12,12 +12,12 @@ use arc_swap::ArcSwap;
 use catalog::{Cause, Endpoint, Failure, Observation};
 use dial::Protocol;
 use http::{HeaderValue, uri};
-use tokio::sync::Notify;
 
 use super::{
     Channel, Class, dialing,
     http1::{Http1Lease, Idle},
     http2::{Http2Connection, Http2Lease},
+    queue::Queues,
     recovery::Recovery,
     server::Shared,
 };
@@ -37,11 +37,10 @@ pub(crate) struct EndpointPool {
     pub(crate) host: HeaderValue,
     pub(super) shared: Arc<Shared>,
     in_flight: AtomicUsize,
-    waiting: AtomicUsize,
+    queues: Queues,
     healthy: AtomicBool,
     connections: ArcSwap<Vec<Arc<Http2Connection>>>,
     state: Mutex<State>,
-    changed: Notify,
 }
 
 #[derive(Default)]
@@ -72,11 +71,10 @@ impl EndpointPool {
             address,
             shared: shared.clone(),
             in_flight: AtomicUsize::new(0),
-            waiting: AtomicUsize::new(0),
+            queues: Queues::default(),
             healthy: AtomicBool::new(true),
             connections: ArcSwap::default(),
             state: Mutex::default(),
-            changed: Notify::new(),
         })
     }
 
@@ -115,29 +113,41 @@ impl EndpointPool {
         if let Some(lease) = self.lease_stream(class) {
             return Ok(Channel::Http2(lease));
         }
+        if let Some(lease) = self.lease_idle(class).await {
+            return Ok(Channel::Http1(lease));
+        }
         tokio::time::timeout(patience, Box::pin(self.wait(class)))
             .await
             .unwrap_or_else(|_| Err(self.too_late()))
     }
 
     async fn wait(self: &Arc<Self>, class: Class) -> Result<Channel, Failure> {
-        let _waiting = Waiting::new(self);
+        let place = self.queues.enter(class);
         let failures = self.lock().failures;
         loop {
-            let changed = self.changed.notified();
+            let changed = place.changed();
             tokio::pin!(changed);
             changed.as_mut().enable();
             if let Some(lease) = self.lease_stream(class) {
                 return Ok(Channel::Http2(lease));
             }
-            while let Some(idle) = self.pop_idle(class) {
-                if let Some(lease) = Http1Lease::ready(self, idle, class).await {
-                    return Ok(Channel::Http1(lease));
-                }
+            if let Some(lease) = self.lease_idle(class).await {
+                return Ok(Channel::Http1(lease));
             }
             self.want_connection(failures)?;
             changed.await;
         }
+    }
+
+    /// A connection of HTTP/1.1 that is free.
+    async fn lease_idle(self: &Arc<Self>, class: Class) -> Option<Http1Lease> {
+        while let Some(idle) = self.pop_idle(class) {
+            let lease = Http1Lease::ready(self, idle, class).await;
+            if lease.is_some() {
+                return lease;
+            }
+        }
+        None
     }
 
     /// A stream of the least loaded connection.
@@ -173,7 +183,7 @@ impl EndpointPool {
         state.idle.retain(Idle::is_usable);
         state.idle.push(idle);
         drop(state);
-        self.changed.notify_one();
+        self.queues.wake_one();
     }
 
     pub(super) fn long_running_ended(&self) {
@@ -189,7 +199,7 @@ impl EndpointPool {
             return Err(failure.clone());
         }
         let enough = match state.protocol {
-            Some(Protocol::Http1) => self.waiting.load(Ordering::Relaxed),
+            Some(Protocol::Http1) => self.queues.len(),
             _ => 1,
         };
         if state.dialing < enough {
@@ -231,7 +241,7 @@ impl EndpointPool {
             next
         });
         self.works(state);
-        self.changed.notify_waiters();
+        self.queues.wake_all();
     }
 
     pub(super) fn dialed_http1(&self, idle: Idle) {
@@ -240,7 +250,7 @@ impl EndpointPool {
         state.protocol = Some(Protocol::Http1);
         state.idle.push(idle);
         self.works(state);
-        self.changed.notify_one();
+        self.queues.wake_one();
     }
 
     pub(super) fn dial_failed(&self, failure: Failure) {
@@ -250,13 +260,13 @@ impl EndpointPool {
         state.failures += 1;
         let still_works = !self.connections.load().is_empty();
         self.fails(state, failure, still_works);
-        self.changed.notify_waiters();
+        self.queues.wake_all();
     }
 
     /// A connection of HTTP/1.1 is no more.
     pub(super) fn closed_http1(&self) {
         self.lock().open -= 1;
-        self.changed.notify_one();
+        self.queues.wake_one();
     }
 
     /// A connection of HTTP/2 is no more. `failure`: it did not answer pings, so that the endpoint is
@@ -270,7 +280,7 @@ impl EndpointPool {
         if let Some(failure) = failure {
             self.fails(state, failure, false);
         }
-        self.changed.notify_waiters();
+        self.queues.wake_all();
     }
 
     fn works(&self, mut state: MutexGuard<'_, State>) {
@@ -308,10 +318,10 @@ impl EndpointPool {
         }
     }
 
-    /// Somebody may be waiting for what has become free.
+    /// A stream has become free.
     pub(super) fn freed(&self) {
-        if self.waiting.load(Ordering::Relaxed) > 0 {
-            self.changed.notify_one();
+        if self.queues.len() > 0 {
+            self.queues.wake_one();
         }
     }
 
@@ -325,21 +335,5 @@ impl EndpointPool {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Counts who waits for a connection.
-struct Waiting<'a>(&'a EndpointPool);
-
-impl<'a> Waiting<'a> {
-    fn new(endpoint: &'a EndpointPool) -> Self {
-        endpoint.waiting.fetch_add(1, Ordering::Relaxed);
-        Self(endpoint)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -10,7 +10,12 @@ use testkit::{Client, client::out};
 use crate::door::{Backend, Door, FLUNDERS, backend, backend_http1};
 
 async fn watch(client: &mut Client) -> Response<Incoming> {
-    let path = format!("{FLUNDERS}?watch=true&act=events:300");
+    watch_every(client, 300).await
+}
+
+/// A watch with an event now and then one each `pause` milliseconds.
+async fn watch_every(client: &mut Client, pause: u32) -> Response<Incoming> {
+    let path = format!("{FLUNDERS}?watch=true&act=events:{pause}");
     let answer = client.open(Request::get(path).body(out("")).unwrap()).await.unwrap();
     assert_eq!(answer.status(), 200);
     answer
@@ -20,17 +25,20 @@ async fn watch(client: &mut Client) -> Response<Incoming> {
 async fn many_watches_share_connections_that_grow_with_them() {
     let (pki, server) = backend().await;
     let door = Door::start(&pki, vec![Backend::wardle(&pki, &[&server])]).await;
-    let mut client = door.http2().await;
+    let mut clients = [door.http2().await, door.http2().await, door.http2().await];
     let mut watches = Vec::new();
-    for _ in 0..300 {
-        watches.push(watch(&mut client).await);
+    for client in &mut clients {
+        for _ in 0..100 {
+            // Seldom: the test's client closes connections whose frames it is not asked for.
+            watches.push(watch_every(client, 60_000).await);
+        }
     }
     let connections = server.accepted_connections();
     assert!((2..=20).contains(&connections), "{connections} connections for 300 watches");
     for answer in &mut watches {
         assert!(answer.body_mut().frame().await.unwrap().unwrap().is_data());
     }
-    assert_eq!(client.get(FLUNDERS, &[]).await.status, 200);
+    assert_eq!(clients[0].get(FLUNDERS, &[]).await.status, 200);
     drop(watches);
     server.wait_cancelled(300).await;
 }
