@@ -51,10 +51,10 @@ pub(crate) const READY: &str = "example server listens on ";
 pub(crate) async fn run(args: ExampleServerArgs) -> Outcome {
     logging::start(&args.log, LogFormat::Text)?;
     let address = listen_address(&args.listen)?;
-    let ca = pki::read_limited(&args.front_proxy_ca).map_err(|error| Problem::new(Code::Input, error))?;
+    let ca = pki::read_limited(&args.front_proxy_ca).map_err(Problem::given)?;
     let authorities = ClientAuthorities::front_proxy_only(&ca, &args.front_proxy_ca.display().to_string())
-        .map_err(|error| Problem::new(Code::Input, error))?;
-    pki::create_private_dir(&args.state).map_err(|error| Problem::new(Code::State, error))?;
+        .map_err(Problem::given)?;
+    pki::create_private_dir(&args.state).map_err(Problem::state)?;
     let journal = args.state.join("notes.jsonl");
     let store = Store::open(&journal).map_err(|error| {
         Problem::new(Code::State, format!("cannot use the notes in {}: {error}", journal.display()))

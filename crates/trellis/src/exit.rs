@@ -1,6 +1,6 @@
 //! How a command ends: an exit code that scripts can rely on, and a sentence that a person can act on.
 
-use std::{fmt, process::ExitCode};
+use std::{fmt, io, process::ExitCode};
 
 /// The exit codes. They are part of the interface and listed in `docs/commands.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,30 @@ impl Problem {
     /// A problem that `what` describes: the thing, the place and the cause in one sentence.
     pub(crate) fn new(code: Code, what: impl fmt::Display) -> Self {
         Self { code, what: what.to_string(), next: None }
+    }
+
+    /// A key, a certificate or a file of the state folder that cannot be used or written.
+    pub(crate) fn state(error: pki::Error) -> Self {
+        let next = match &error {
+            pki::Error::File { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+                "make room there, or choose another folder; what was written before is whole"
+            }
+            pki::Error::File { .. } => "correct its permissions, or choose another folder",
+            _ => {
+                "restore the file from a copy, or remove certificate and key together: they are made anew, \
+                 and whoever trusts them has to be told"
+            }
+        };
+        Self::new(Code::State, error).next(next)
+    }
+
+    /// A key, a certificate or a file that was given and cannot be used.
+    pub(crate) fn given(error: pki::Error) -> Self {
+        let next = match &error {
+            pki::Error::File { .. } => "correct the path or the permissions of the file",
+            _ => "give a PEM file that holds what is asked for",
+        };
+        Self::new(Code::Input, error).next(next)
     }
 
     /// Adds what to do about it.

@@ -47,7 +47,9 @@ fn escaped(text: &str) -> String {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
                 escaped.push(char::from(byte));
             }
-            _ => drop(write!(escaped, "%{byte:02X}")),
+            _ => {
+                let _ = write!(escaped, "%{byte:02X}");
+            }
         }
         escaped
     })
@@ -55,7 +57,9 @@ fn escaped(text: &str) -> String {
 
 fn text(route: &Value) -> String {
     let mut text = String::new();
-    let mut line = |name: &str, value: &str| drop(writeln!(text, "{name:<12}{value}"));
+    let mut line = |name: &str, value: &str| {
+        let _ = writeln!(text, "{name:<12}{value}");
+    };
     line("request", &request(&route["request"]));
     let server = &route["server"];
     match server["name"].as_str() {
@@ -96,7 +100,9 @@ fn request(request: &Value) -> String {
     for (field, before) in [("subresource", "/"), ("name", " "), ("namespace", " in namespace ")] {
         match string(&request[field]) {
             "" => {}
-            value => drop(write!(meaning, "{before}{value}")),
+            value => {
+                let _ = write!(meaning, "{before}{value}");
+            }
         }
     }
     if request["longRunning"] == true {

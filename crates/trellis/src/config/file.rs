@@ -71,10 +71,15 @@ fn describe(error: &Error) -> Fault {
     Fault { line, what, next }
 }
 
-/// The first line of a message, without the place, which is told in front of it.
+/// The first line of a message in plain words, without the place, which is told in front of it.
 fn plain(message: &str) -> String {
     let line = message.lines().next().unwrap_or(message);
-    line.split(" at line ").next().unwrap_or(line).trim_start_matches("error: ").to_owned()
+    match line.split(" at line ").next().unwrap_or(line).trim_start_matches("error: ") {
+        "expected string scalar" => "a text should stand here".to_owned(),
+        "invalid u64" | "invalid usize" => "a whole number should stand here".to_owned(),
+        "invalid bool" | "invalid boolean" => "true or false should stand here".to_owned(),
+        other => other.to_owned(),
+    }
 }
 
 /// The nearest of `known` when it is near enough to be meant.

@@ -40,8 +40,7 @@ impl Listener {
         front_proxy: FrontProxy,
         store: Arc<Store>,
     ) -> Outcome<Self> {
-        let tls = acceptor(state, address.ip(), &front_proxy)
-            .map_err(|error| Problem::new(Code::State, crate::exit::chain(&error)))?;
+        let tls = acceptor(state, address.ip(), &front_proxy).map_err(Problem::state)?;
         let listener = TcpListener::bind(address)
             .await
             .map_err(|error| Problem::new(Code::Listen, format!("cannot listen on {address}: {error}")))?;

@@ -20,7 +20,7 @@ use tokio::{sync::watch, task::JoinHandle};
 
 use crate::{
     config::{KeyPair, Settings},
-    exit::{Code, Outcome, Problem},
+    exit::{Outcome, Problem},
 };
 
 /// Name of the kubeconfig with all rights, in the state folder.
@@ -54,8 +54,7 @@ impl Serving {
                 (make.pair.clone(), Some(make.keep_fresh()))
             }
         };
-        let code = if settings.serving.is_some() { Code::Input } else { Code::State };
-        let wrong = move |error: pki::Error| Problem::new(code, error);
+        let wrong = if settings.serving.is_some() { Problem::given } else { Problem::state };
         // Kept over a change of certificate, so that clients resume their sessions.
         let tickets = pki::ticketer().map_err(wrong)?;
         let first = CertifiedKey::load(&pair.cert, &pair.key).map_err(wrong)?;
@@ -120,7 +119,7 @@ impl FrontProxyPair {
                 (make.pair.clone(), Some(settings.state.join(FRONT_PROXY_CA)), Some(make.keep_fresh()))
             }
         };
-        let code = if settings.proxy_client.is_some() { Code::Input } else { Code::State };
+        let wrong = if settings.proxy_client.is_some() { Problem::given } else { Problem::state };
         let (sender, current) = watch::channel(None);
         let object = pair.cert.display().to_string();
         let reloading = Reloading::start(vec![pair.cert, pair.key], move |files| {
@@ -131,7 +130,7 @@ impl FrontProxyPair {
             sender.send_replace(Some(certificate));
             Ok(())
         })
-        .map_err(|error| Problem::new(code, error))?;
+        .map_err(wrong)?;
         Ok(Self { current, authority, _reloading: reloading, _renewal: renewal })
     }
 
@@ -177,7 +176,7 @@ impl SelfMade {
 
     fn ensure(&self) -> Outcome {
         let (_, what) = pki::ensure_leaf(&self.authority, &self.pair.cert, &self.pair.key, &self.leaf)
-            .map_err(|error| Problem::new(Code::State, error))?;
+            .map_err(Problem::state)?;
         if let Ensured::Renewed(why) = what {
             tracing::info!(certificate = %self.pair.cert.display(), why, "made anew");
         }
@@ -218,12 +217,11 @@ pub(super) fn own_client_authority(settings: &Settings) -> Outcome<Option<Author
 pub(super) fn admin(settings: &Settings, clients: &Authority, address: SocketAddr) -> Outcome<PathBuf> {
     let pair = own_pair(settings, "admin");
     let leaf = Leaf::client("trellis-admin").organization("system:masters");
-    let wrong = |error: pki::Error| Problem::new(Code::State, error);
-    let (certificate, _) = pki::ensure_leaf(clients, &pair.cert, &pair.key, &leaf).map_err(wrong)?;
+    let (certificate, _) = pki::ensure_leaf(clients, &pair.cert, &pair.key, &leaf).map_err(Problem::state)?;
     let ca = match &settings.serving {
         // Who signed a given certificate is not known; the end of its chain is the best there is.
-        Some(given) => last_certificate(&given.cert).map_err(wrong)?,
-        None => pki::read_limited(&settings.state.join("pki/server-ca.crt")).map_err(wrong)?,
+        Some(given) => last_certificate(&given.cert).map_err(Problem::given)?,
+        None => pki::read_limited(&settings.state.join("pki/server-ca.crt")).map_err(Problem::state)?,
     };
     let path = settings.state.join(ADMIN_KUBECONFIG);
     let kubeconfig = Kubeconfig {
@@ -232,7 +230,7 @@ pub(super) fn admin(settings: &Settings, clients: &Authority, address: SocketAdd
         user: KubeconfigUser::Certificate(certificate),
         context: "trellis".to_owned(),
     };
-    kubeconfig.write(&path).map_err(wrong)?;
+    kubeconfig.write(&path).map_err(Problem::state)?;
     Ok(path)
 }
 
@@ -255,12 +253,11 @@ pub(super) fn url(address: SocketAddr) -> String {
 
 fn authority(settings: &Settings, name: &str, certificate: &Path) -> Outcome<Authority> {
     let folder = settings.state.join("pki");
-    let wrong = |error: pki::Error| Problem::new(Code::State, error);
-    pki::create_private_dir(&folder).map_err(wrong)?;
+    pki::create_private_dir(&folder).map_err(Problem::state)?;
     let key = folder.join(format!("{name}-ca.key"));
     let (authority, _) =
         pki::ensure_authority(certificate, &key, &format!("trellis-{name}-ca"), AUTHORITY_VALIDITY)
-            .map_err(wrong)?;
+            .map_err(Problem::state)?;
     Ok(authority)
 }
 

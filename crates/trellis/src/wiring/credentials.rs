@@ -34,7 +34,7 @@ impl Secrets {
             target.reload(reader.read(contents)?);
             Ok(())
         })
-        .map_err(|error| Problem::new(Code::Input, error))?;
+        .map_err(Problem::given)?;
         Ok(Self { authenticator, _reloading: reloading })
     }
 
@@ -74,7 +74,10 @@ impl Reader {
                     Problem::new(Code::Input, error).next("correct the path or the permissions of the file")
                 },
             )?;
-        self.secrets(|place| &contents[place]).map_err(|error| Problem::new(Code::Input, error))
+        self.secrets(|place| &contents[place]).map_err(|what| {
+            Problem::new(Code::Input, what)
+                .next("correct the file; `trellis serve --help` says what it holds")
+        })
     }
 
     fn read(&self, contents: &Contents) -> Result<authn::Secrets, pki::Error> {
@@ -124,8 +127,5 @@ pub(crate) fn check(settings: &Settings) -> Outcome {
 
 fn check_pair(pair: &KeyPair) -> Outcome {
     let load = |cert: &Path, key: &Path| CertifiedKey::load(cert, key)?.to_rustls().map(drop);
-    load(&pair.cert, &pair.key).map_err(|error| {
-        Problem::new(Code::Input, error)
-            .next("give a PEM chain and the key that belongs to its first certificate")
-    })
+    load(&pair.cert, &pair.key).map_err(Problem::given)
 }

@@ -79,7 +79,7 @@ impl Example {
 
     /// The authority of its serving certificate, PEM.
     pub(super) fn authority(&self) -> Outcome<Vec<u8>> {
-        pki::read_limited(&self.state.join("ca.crt")).map_err(|error| Problem::new(Code::State, error))
+        pki::read_limited(&self.state.join("ca.crt")).map_err(Problem::state)
     }
 
     /// Returns when it has ended, with how.
