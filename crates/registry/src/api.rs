@@ -1,6 +1,9 @@
 //! The registration API, served in this process where there is no core: enough of an API server for
 //! kubectl, helm and client libraries to get, watch, apply, patch and delete registrations.
 
+// A `Status` is made once for each refusal and lives until it is written.
+#![allow(clippy::result_large_err)]
+
 mod answer;
 mod apply;
 mod columns;
@@ -29,6 +32,8 @@ use options::Options;
 #[derive(Debug)]
 pub(crate) struct RegistrationApi {
     store: Arc<Store>,
+    /// Writes wait for the disk one after the other: here rather than each on a thread of its own.
+    writing: tokio::sync::Mutex<()>,
 }
 
 /// A request that has been understood.
@@ -56,7 +61,7 @@ impl Service for RegistrationApi {
 
 impl RegistrationApi {
     pub(crate) fn new(store: Arc<Store>) -> Self {
-        Self { store }
+        Self { store, writing: tokio::sync::Mutex::new(()) }
     }
 
     async fn answer(&self, parts: &Parts, body: Body) -> Answered {

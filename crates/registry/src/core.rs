@@ -37,6 +37,7 @@ use crate::{
     hub::Kicks,
     object::{Declared, DeclaredSpec, ObjectKey, Resource, Source, check, declare, text},
     registration::{SecretReference, ServiceReference},
+    store::Store,
 };
 use cache::Cache;
 use follow::{Objects, follow};
@@ -67,6 +68,8 @@ pub(crate) struct Surroundings {
     pub(crate) state: PathBuf,
     pub(crate) writer: Writer,
     pub(crate) kicks: Kicks,
+    /// Registrations of the watched directory may name Services and Secrets as well.
+    pub(crate) store: Arc<Store>,
     pub(crate) statuses: watch::Receiver<Arc<HashMap<ObjectKey, Value>>>,
     pub(crate) stop: watch::Receiver<bool>,
 }
@@ -94,6 +97,7 @@ pub(crate) fn start(
         cache,
         access,
         kicks: surroundings.kicks,
+        store: surroundings.store,
         services: BTreeMap::new(),
         secrets: BTreeMap::new(),
     };
@@ -115,6 +119,7 @@ struct Follower {
     invalid: HashMap<ObjectKey, Value>,
     cache: Cache,
     kicks: Kicks,
+    store: Arc<Store>,
     services: BTreeMap<ServiceReference, AbortHandle>,
     secrets: BTreeMap<SecretReference, AbortHandle>,
 }
@@ -162,8 +167,10 @@ impl Follower {
         self.stop_references();
         self.follow_references(&client, &news);
         let mut reload = tokio::time::interval(RELOAD);
+        let mut stored = self.store.subscribe();
         loop {
             tokio::select! {
+                Ok(()) = stored.changed() => self.follow_references(&client, &news),
                 Some(told) = inbox.recv() => {
                     self.take(told);
                     while let Ok(told) = inbox.try_recv() {
@@ -256,7 +263,9 @@ impl Follower {
     /// Follows exactly the Services and Secrets that registrations name.
     fn follow_references(&mut self, client: &Client, news: &mpsc::UnboundedSender<News>) {
         let (mut services, mut secrets) = (Vec::new(), Vec::new());
-        for declared in &self.view.declared {
+        let files = self.store.declared();
+        let files = files.iter().filter(|object| matches!(object.source, Source::File { .. }));
+        for declared in self.view.declared.iter().chain(files) {
             match &declared.spec {
                 DeclaredSpec::ApiServer(spec) => {
                     services.extend(spec.service().cloned());

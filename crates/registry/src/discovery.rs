@@ -6,7 +6,7 @@ mod parse;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use catalog::{Cause, Discovery, Failure, Role};
+use catalog::{Cause, Discovery, Failure, Role, VersionOffer};
 use futures_util::{StreamExt as _, stream};
 use http::StatusCode;
 
@@ -70,6 +70,9 @@ pub(crate) async fn discover(asker: &Asker, named: &Named, known: Option<&Mark>)
     }
     match parse("/apis", body).await? {
         Document::Aggregated(groups) => {
+            if let Some(failure) = parse::too_many(groups.len(), asker.role()) {
+                return Err(failure);
+            }
             let core = if wants_core { core_versions(asker).await? } else { Vec::new() };
             let mark = Mark { etag, hash, legacy: false };
             Ok(Found::New(Discovery { core, groups }, mark))
@@ -100,7 +103,7 @@ async fn named_only(asker: &Asker, named: &Named, status: StatusCode) -> Result<
 }
 
 /// The versions of the legacy group.
-async fn core_versions(asker: &Asker) -> Result<Vec<catalog::VersionOffer>, Failure> {
+async fn core_versions(asker: &Asker) -> Result<Vec<VersionOffer>, Failure> {
     let answer = asker.get(Kind::Discovery, "/api", ACCEPT, None).await?;
     if is_absent(&answer) {
         return Ok(Vec::new());
@@ -117,6 +120,26 @@ async fn core_versions(asker: &Asker) -> Result<Vec<catalog::VersionOffer>, Fail
         }
         Document::Legacy(_) => Ok(Vec::new()),
     }
+}
+
+/// Whether two discoveries say the same.
+pub(crate) fn same(a: &Discovery, b: &Discovery) -> bool {
+    let same_versions = |a: &[VersionOffer], b: &[VersionOffer]| {
+        a.len() == b.len()
+            && a.iter().zip(b).all(|(a, b)| {
+                a.version == b.version
+                    && a.current == b.current
+                    && a.resources.get() == b.resources.get()
+                    // A list that has not been fetched yet says nothing.
+                    && (a.legacy == b.legacy || b.legacy.is_none())
+            })
+    };
+    same_versions(&a.core, &b.core)
+        && a.groups.len() == b.groups.len()
+        && a.groups
+            .iter()
+            .zip(&b.groups)
+            .all(|(a, b)| a.name == b.name && a.origin == b.origin && same_versions(&a.versions, &b.versions))
 }
 
 async fn parse(path: &'static str, body: Bytes) -> Result<Document, Failure> {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use catalog::{Cause, DocumentRef, Failure, OpenApi};
+use catalog::{Cause, DocumentRef, Documents as _, Failure, OpenApi};
 use futures_util::{StreamExt as _, stream};
 use http::StatusCode;
 use serde::{Deserialize, Serialize, de::IgnoredAny};
@@ -22,6 +22,9 @@ use crate::{
 const PARALLEL: usize = 4;
 /// Documents in one index.
 const MAX_DOCUMENTS: usize = 4096;
+
+/// What the URL of a document made out of the v2 document begins with; its hash follows.
+const CONVERTED: &str = "converted:";
 
 /// What is known of a server's documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -97,7 +100,42 @@ pub(crate) async fn refresh(
     {
         failure.get_or_insert(other);
     }
+    if !known.has_v3
+        && let Err(other) = convert(keeper, wanted, &mut known).await
+    {
+        failure.get_or_insert(other);
+    }
     (known, failure)
+}
+
+/// Makes v3 documents out of the v2 document, for a server that has none of its own.
+async fn convert(keeper: &Keeper, wanted: &Wanted, known: &mut Known) -> Result<(), Failure> {
+    let Some((v2, own)) = known.v2.as_ref().zip(wanted.own.as_ref()) else {
+        known.v3.clear();
+        return Ok(());
+    };
+    let source = v2.document.clone();
+    let url = format!("{CONVERTED}{}", source.hash);
+    known.v3.retain(|path, _| own.contains(path));
+    let missing: Vec<&String> =
+        own.iter().filter(|path| known.v3.get(*path).is_none_or(|kept| kept.url != url)).collect();
+    for path in missing {
+        match keeper.convert(source.clone(), path).await? {
+            Some(document) => {
+                known.v3.insert(path.clone(), Kept { document, url: url.clone(), etag: None });
+            }
+            None => {
+                known.v3.remove(path);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Group and version of a path of the v3 index.
+fn group_version(path: &str) -> (&str, &str) {
+    let path = path.strip_prefix("apis/").or_else(|| path.strip_prefix("api/")).unwrap_or(path);
+    path.split_once('/').unwrap_or(("", path))
 }
 
 async fn v3(asker: &Asker, keeper: &Keeper, wanted: &Wanted, known: &mut Known) -> Result<(), Failure> {
@@ -109,7 +147,7 @@ async fn v3(asker: &Asker, keeper: &Keeper, wanted: &Wanted, known: &mut Known) 
     if is_absent(&answer) {
         known.has_v3 = false;
         known.index_etag = None;
-        known.v3.clear();
+        known.v3.retain(|_, kept| kept.url.starts_with(CONVERTED));
         return Ok(());
     }
     let body = json_body(path, &answer)?;
@@ -206,23 +244,41 @@ async fn document(
 }
 
 impl Keeper {
-    /// Checks that `body` is JSON and keeps it, on the thread that writes the state folder.
+    /// Checks that `body` is JSON and keeps it.
     async fn keep(&self, url: &str, body: Bytes) -> Result<DocumentRef, Failure> {
         let documents = Arc::clone(&self.documents);
+        let kept =
+            self.aside(move || check(&body).and_then(|()| documents.put(&body).map_err(unkept))).await?;
+        kept.map_err(|failure| Failure::new(failure.cause, format!("GET {url}: {}", failure.detail)))
+    }
+
+    /// The v3 document of one group version out of the v2 document `source`, if that says anything of it.
+    async fn convert(&self, source: DocumentRef, path: &str) -> Result<Option<DocumentRef>, Failure> {
+        let documents = Arc::clone(&self.documents);
+        let path = path.to_owned();
+        self.aside(move || {
+            let bytes = documents.get(&source).map_err(unkept)?;
+            let (group, version) = group_version(&path);
+            let converted = catalog::openapi::v2_to_v3(&bytes, group, version)
+                .map_err(|error| Failure::new(Cause::InvalidDocument, format!("the v2 document: {error}")))?;
+            converted.map(|document| documents.put(&document).map_err(unkept)).transpose()
+        })
+        .await?
+    }
+
+    /// Does something on the thread that writes the state folder: one document at a time is in work.
+    async fn aside<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
         let (done, outcome) = tokio::sync::oneshot::channel();
         self.writer.run(move || {
-            let _ = done.send(check(&body).and_then(|()| {
-                let unkept = |error: std::io::Error| {
-                    let detail = format!("{error}; free some space below the state folder");
-                    Failure::new(Cause::InvalidDocument, detail)
-                };
-                documents.put(&body).map_err(unkept)
-            }));
+            let _ = done.send(job());
         });
-        let lost = || Failure::new(Cause::InvalidDocument, "the registry is stopping");
-        let outcome = outcome.await.map_err(|_| lost())?;
-        outcome.map_err(|failure| Failure::new(failure.cause, format!("GET {url}: {}", failure.detail)))
+        outcome.await.map_err(|_| Failure::new(Cause::InvalidDocument, "the registry is stopping"))
     }
+}
+
+fn unkept(error: std::io::Error) -> Failure {
+    let detail = format!("{error}; free some space below the state folder");
+    Failure::new(Cause::InvalidDocument, detail)
 }
 
 fn check(body: &[u8]) -> Result<(), Failure> {

@@ -76,6 +76,13 @@ impl Registry {
         for problem in store.problems() {
             tracing::error!("{problem}");
         }
+        let unseen = store.declared().len();
+        if config.core.is_some() && unseen > 0 {
+            tracing::warn!(
+                count = unseen,
+                "registrations from a time without a core lie in the state folder and are not used; apply them to the core"
+            );
+        }
         let keeper = Keeper { documents: Arc::clone(&documents), writer: writer.clone() };
         let last_good = LastGoodStore::open(&state.join("servers"), writer.clone(), Arc::clone(&documents))
             .map_err(unusable)?;
@@ -102,6 +109,7 @@ impl Registry {
                 state: state.clone(),
                 writer: writer.clone(),
                 kicks: Arc::clone(&kicks),
+                store: Arc::clone(&store),
                 statuses: outputs.core_statuses.subscribe(),
                 stop: stopped.clone(),
             },

@@ -3,9 +3,9 @@
 
 mod endpoint;
 mod pace;
+mod refresh;
 
 use std::{
-    collections::BTreeSet,
     sync::{
         Arc,
         atomic::{AtomicI64, Ordering},
@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use catalog::{Cause, Discovery, Failure, IdentityMode, OpenApi, Role, Server, ServerName};
+use catalog::{Cause, Discovery, Failure, IdentityMode, OpenApi, Server, ServerName};
 use futures_util::{StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use tokio::sync::{Notify, mpsc, watch};
 
@@ -21,13 +21,14 @@ use crate::{
     asker::{Asker, identity_headers},
     clock,
     config::{Config, Polling},
-    discovery::{Found, Named, discover, lists_of},
+    discovery::{Found, Named, discover, same},
     last_good::{LastGood, LastGoodStore},
-    openapi::{self, Keeper, Known, Wanted},
+    openapi::Keeper,
     registration::OpenApiPaths,
 };
 use endpoint::{Probe, Probed};
 pub(crate) use pace::Pace;
+use refresh::{Refresh, Refreshed};
 
 /// For how long after a hint of a change the documents are looked at as often as discovery: servers
 /// describe what is new some time after they serve it.
@@ -118,7 +119,7 @@ pub(crate) fn start(
         probes: Vec::new(),
         asking: FuturesUnordered::new(),
         refreshing: None,
-        refresh: Refresh { lists: false, next: None, next_v2: None, failures: 0, restless_until: None },
+        refresh: Refresh::default(),
         failure_openapi: None,
         failure_identity: None,
         last_discovery,
@@ -126,8 +127,6 @@ pub(crate) fn start(
     };
     tokio::spawn(task.run(assignments, kick));
 }
-
-type Refreshed = (Option<Discovery>, Known, Option<Failure>, bool);
 
 struct Task {
     shared: Arc<Shared>,
@@ -144,20 +143,9 @@ struct Task {
     told: Option<Health>,
 }
 
-/// When OpenAPI documents and legacy lists are looked at next; none: not before discovery has succeeded.
-struct Refresh {
-    /// Whether the legacy lists are wanted too.
-    lists: bool,
-    next: Option<Instant>,
-    next_v2: Option<Instant>,
-    failures: u32,
-    /// Until then changes are expected.
-    restless_until: Option<Instant>,
-}
-
 impl Task {
     async fn run(mut self, mut assignments: watch::Receiver<Arc<Assignment>>, kick: Arc<Notify>) {
-        self.begin();
+        self.begin(false);
         loop {
             self.ask_those_due();
             self.refresh_if_due();
@@ -173,20 +161,21 @@ impl Task {
                 }
                 () = kick.notified() => self.hurry(),
                 Some(probed) = self.asking.next() => self.take(probed),
-                refreshed = wait(&mut self.refreshing) => self.take_refreshed(refreshed),
+                refreshed = refresh::wait(&mut self.refreshing) => self.take_refreshed(refreshed),
                 () = sleep_until(wake) => {}
             }
         }
     }
 
     /// Makes probes for the endpoints of the assignment.
-    fn begin(&mut self) {
+    fn begin(&mut self, same_revision: bool) {
         let server = &self.assignment.server;
         self.asking = FuturesUnordered::new();
         self.refreshing = None;
         self.failure_identity = None;
         let headers = Arc::new(identity_headers(server, &self.shared.config.probe_user));
-        self.probes = Probe::all(server, &headers, &self.shared.polling);
+        let before = std::mem::take(&mut self.probes);
+        self.probes = Probe::all(server, &headers, &self.shared.polling, before, same_revision);
     }
 
     fn reassign(&mut self, assignment: Arc<Assignment>) {
@@ -196,8 +185,9 @@ impl Task {
             self.known.openapi.index_etag = None;
             self.known.openapi.index_hash.clear();
         }
+        let same_revision = self.assignment.server.revision == assignment.server.revision;
         self.assignment = assignment;
-        self.begin();
+        self.begin(same_revision);
     }
 
     /// Something happened to the server: look now. What changed with a change of its groups may take it
@@ -267,8 +257,15 @@ impl Task {
         let now = Instant::now();
         if let Found::New(discovery, mark) = found {
             let discovery = Arc::new(keep_what_went_stale(discovery, self.known.discovery.as_deref()));
+            if self.known.discovery.as_deref().is_some_and(|known| same(known, &discovery)) {
+                // Other bytes that say the same.
+                self.known.mark = Some(mark);
+                return;
+            }
             self.known.mark = Some(mark);
             self.known.discovery = Some(Arc::clone(&discovery));
+            // The index has perhaps been read already with the groups of before in mind.
+            self.known.openapi.index_etag = None;
             self.save();
             self.tell(Report::Discovery(discovery));
             self.refresh.lists = true;
@@ -279,77 +276,6 @@ impl Task {
         }
         self.refresh.next.get_or_insert(now);
         self.refresh.next_v2.get_or_insert(now);
-    }
-
-    fn refresh_if_due(&mut self) {
-        let now = Instant::now();
-        if self.refreshing.is_some() || self.refresh.next.is_none_or(|next| next > now) {
-            return;
-        }
-        let Some(leader) = self.leader() else { return };
-        let Ok(asker) = self.probes[leader].asker.clone() else { return };
-        let asker = if self.failure_identity.is_some() { asker.as_oneself() } else { asker };
-        let v2 = self.refresh.next_v2.is_some_and(|next| next <= now);
-        let wanted = Wanted { paths: self.assignment.paths.clone(), own: self.own_paths(), v2 };
-        let lists = self.refresh.lists;
-        let (known, discovery) = (self.known.openapi.clone(), self.known.discovery.clone());
-        let keeper = self.shared.keeper.clone();
-        self.refreshing = Some(Box::pin(async move {
-            let with_lists = async {
-                match discovery {
-                    Some(discovery) if lists => lists_of(&asker, &discovery).await,
-                    _ => None,
-                }
-            };
-            let documents = openapi::refresh(&asker, &keeper, &wanted, known);
-            let (discovery, (known, failure)) = tokio::join!(with_lists, documents);
-            (discovery, known, failure, v2)
-        }));
-    }
-
-    /// The paths of OpenAPI v3 documents that a federated server may bring.
-    fn own_paths(&self) -> Option<BTreeSet<String>> {
-        if self.assignment.server.role == Role::Core {
-            return None;
-        }
-        let discovery = self.known.discovery.as_deref()?;
-        let named = discovery
-            .groups
-            .iter()
-            .flat_map(|group| group.versions.iter().map(|v| format!("apis/{}/{}", group.name, v.version)));
-        Some(named.chain(discovery.core.iter().map(|v| format!("api/{}", v.version))).collect())
-    }
-
-    fn take_refreshed(&mut self, (discovery, known, failure, v2): Refreshed) {
-        self.refreshing = None;
-        let now = Instant::now();
-        let polling = &self.shared.polling;
-        self.refresh.lists = false;
-        self.refresh.failures = if failure.is_some() { self.refresh.failures.saturating_add(1) } else { 0 };
-        let restless = self.refresh.restless_until.is_some_and(|until| now < until);
-        let pause = match self.refresh.failures {
-            0 if restless => polling.openapi.min(polling.discovery),
-            0 => polling.openapi,
-            failures => self.shared.pace.after_failures(failures).max(polling.discovery).min(polling.openapi),
-        };
-        self.refresh.next = Some(now + pause);
-        if v2 && failure.is_none() {
-            self.refresh.next_v2 = Some(now + polling.openapi_v2);
-        }
-        self.failure_openapi = failure;
-        let new_documents = known.references() != self.known.openapi.references();
-        let worth_saving = known != self.known.openapi || discovery.is_some();
-        self.known.openapi = known;
-        if let Some(discovery) = discovery.map(Arc::new) {
-            self.known.discovery = Some(Arc::clone(&discovery));
-            self.tell(Report::Discovery(discovery));
-        }
-        if new_documents {
-            self.tell(Report::OpenApi(Arc::new(self.known.openapi.references())));
-        }
-        if worth_saving {
-            self.save();
-        }
     }
 
     fn next_due(&self) -> Instant {
@@ -414,13 +340,6 @@ fn keep_what_went_stale(mut new: Discovery, old: Option<&Discovery>) -> Discover
         }
     }
     new
-}
-
-async fn wait(future: &mut Option<BoxFuture<'static, Refreshed>>) -> Refreshed {
-    match future {
-        Some(future) => future.await,
-        None => std::future::pending().await,
-    }
 }
 
 async fn sleep_until(when: Instant) {

@@ -6,6 +6,7 @@ use catalog::Body;
 use http::{HeaderMap, StatusCode, header};
 use kube_wire::{Status, accept};
 use serde_json::Value;
+use tokio::sync::MutexGuard;
 
 use super::{
     Answered, Call, RegistrationApi, answer, apply, created,
@@ -16,7 +17,7 @@ use super::{
 use crate::{
     object::{ObjectKey, check, prune, text},
     store::{Store, StoreError, set_metadata},
-    validation::{Problem, ProblemKind, Problems},
+    validation::{Problem, ProblemKind},
 };
 
 const JSON_PATCH: &str = "application/json-patch+json";
@@ -70,6 +71,7 @@ impl RegistrationApi {
         if media_type == APPLY_PATCH {
             return self.apply(call, &body).await;
         }
+        let turn = self.writing.lock().await;
         for _ in 0..ATTEMPTS {
             let current = self.current(call)?;
             let mut value = patched(&media_type, &body, &current)?;
@@ -90,9 +92,10 @@ impl RegistrationApi {
                 call.resource,
             );
             let (resource, dry_run) = (call.resource, call.options.dry_run);
-            match self.try_store(move |store| store.update(resource, value, dry_run)).await? {
+            match self.carry_out(&turn, move |store| store.update(resource, value, dry_run)).await? {
                 Ok(object) => return Ok(finished(call, false, &object, &warnings)),
-                // Somebody was faster: the patch fits the new object as well, unless it names a version.
+                // Its status changed meanwhile: the patch fits the new object as well, unless it names
+                // a version.
                 Err(StoreError::Modified(_)) if !pinned => {}
                 Err(error) => return Err(answer::refused(error)),
             }
@@ -115,6 +118,7 @@ impl RegistrationApi {
             )));
         }
         set_metadata(&mut wanted, "name", call.info.name.as_ref().into());
+        let turn = self.writing.lock().await;
         for _ in 0..ATTEMPTS {
             let key = ObjectKey { resource: call.resource, name: call.info.name.to_string() };
             let current = self.store.get(&key);
@@ -122,12 +126,11 @@ impl RegistrationApi {
             let mut value = apply::apply(current.as_deref(), &wanted, &manager, force, call.resource)?;
             let warnings = without_unknown(call, &mut value)?;
             let (resource, dry_run, new) = (call.resource, call.options.dry_run, current.is_none());
-            let outcome = self
-                .try_store(move |store| match new {
-                    true => store.create(resource, value, dry_run),
-                    false => store.update(resource, value, dry_run),
-                })
-                .await?;
+            let change = move |store: &Store| match new {
+                true => store.create(resource, value, dry_run),
+                false => store.update(resource, value, dry_run),
+            };
+            let outcome = self.carry_out(&turn, change).await?;
             match outcome {
                 Ok(object) => return Ok(finished(call, new, &object, &warnings)),
                 Err(StoreError::Modified(_) | StoreError::AlreadyExists(_)) => {}
@@ -193,6 +196,17 @@ impl RegistrationApi {
     /// Changes the store on a thread that may wait for the disk.
     async fn try_store(
         &self,
+        change: impl FnOnce(&Store) -> Result<Arc<Value>, StoreError> + Send + 'static,
+    ) -> Result<Result<Arc<Value>, StoreError>, Status> {
+        let turn = self.writing.lock().await;
+        self.carry_out(&turn, change).await
+    }
+
+    /// The same for who has the turn already: of many patches of one object, none has to start again
+    /// because of the others.
+    async fn carry_out(
+        &self,
+        _turn: &MutexGuard<'_, ()>,
         change: impl FnOnce(&Store) -> Result<Arc<Value>, StoreError> + Send + 'static,
     ) -> Result<Result<Arc<Value>, StoreError>, Status> {
         let store = Arc::clone(&self.store);
@@ -262,7 +276,7 @@ fn without_unknown(call: &Call<'_>, value: &mut Value) -> Result<Vec<String>, St
         FieldValidation::Strict if !sentences.is_empty() => return Err(strict(call, &sentences)),
         _ => prune(value, &problems),
     }
-    let remaining = check(call.resource, value).err().unwrap_or_else(Problems::default);
+    let remaining = check(call.resource, value).err().unwrap_or_default();
     if !remaining.is_empty() {
         let key = ObjectKey { resource: call.resource, name: name_of(value).unwrap_or_default().to_owned() };
         return Err(answer::refused(StoreError::Invalid { key, problems: remaining }));

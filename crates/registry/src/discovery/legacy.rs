@@ -97,8 +97,9 @@ async fn legacy_list(asker: &Asker, group: &str, version: &str) -> Option<Bytes>
     (list.kind == "APIResourceList").then_some(body)
 }
 
-/// `discovery` with the server's own legacy lists in it, and whether any is another one than before.
-pub(crate) async fn lists_of(asker: &Asker, discovery: &Discovery) -> Option<Discovery> {
+/// `discovery` with the server's own legacy lists in it, if any is another one than before. With
+/// `resources_too` they also say what resources there are.
+pub(crate) async fn lists_of(asker: &Asker, discovery: &Discovery, resources_too: bool) -> Option<Discovery> {
     let core = discovery.core.iter().map(|offer| ("", offer));
     let named = discovery.groups.iter().flat_map(|g| g.versions.iter().map(move |v| (g.name.as_str(), v)));
     let wanted: Vec<(String, String)> = core
@@ -120,6 +121,9 @@ pub(crate) async fn lists_of(asker: &Asker, discovery: &Discovery) -> Option<Dis
     let mut take = |group: &str, offer: &mut VersionOffer| {
         let found = lists.remove(&(group.to_owned(), offer.version.clone())).flatten();
         if found.is_some() && found != offer.legacy {
+            if let Some(resources) = found.as_deref().filter(|_| resources_too).and_then(resources) {
+                offer.resources = resources;
+            }
             offer.legacy = found;
             changed = true;
         }

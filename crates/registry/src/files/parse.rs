@@ -147,11 +147,11 @@ fn line_of(document: &str, path: &str) -> Option<usize> {
         let (name, index) = segment
             .split_once('[')
             .map_or((segment, None), |(name, rest)| (name, rest.trim_end_matches(']').parse::<usize>().ok()));
-        let named = |line: &&str| {
+        let named = |line: &&str| -> bool {
             let key = line.trim_start().trim_start_matches("- ").trim_start_matches(['"', '\'']);
             key.strip_prefix(name).is_some_and(|rest| rest.trim_start_matches(['"', '\'']).starts_with(':'))
         };
-        let Some(found) = lines.iter().skip(at).position(|line| named(&line)) else { break };
+        let Some(found) = lines.iter().skip(at).position(named) else { break };
         at += found;
         if let Some(index) = index {
             let items =

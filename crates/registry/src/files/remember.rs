@@ -37,6 +37,7 @@ pub(super) struct Memory {
     file: PathBuf,
     writer: Writer,
     record: Record,
+    unsaved: bool,
 }
 
 impl Memory {
@@ -51,7 +52,7 @@ impl Memory {
             }),
             Err(_) => Record::default(),
         };
-        Self { file, writer, record }
+        Self { file, writer, record, unsaved: false }
     }
 
     pub(super) fn knows(&self, path: &Path) -> bool {
@@ -63,9 +64,7 @@ impl Memory {
         let before = self.record.files.len();
         self.record.files.retain(|path, _| present(path));
         let changed = self.record.files.len() != before;
-        if changed {
-            self.save();
-        }
+        self.unsaved |= changed;
         changed
     }
 
@@ -73,7 +72,7 @@ impl Memory {
     pub(super) fn learn(&mut self, path: &Path, found: Vec<Found>) {
         let kept = found.into_iter().map(|found| self.with_metadata(found)).collect();
         self.record.files.insert(path.to_owned(), kept);
-        self.save();
+        self.unsaved = true;
     }
 
     fn with_metadata(&self, found: Found) -> Kept {
@@ -127,7 +126,11 @@ impl Memory {
         (objects.into_values().collect(), problems)
     }
 
-    fn save(&self) {
+    /// Writes down what was learned since the last time.
+    pub(super) fn save(&mut self) {
+        if !std::mem::take(&mut self.unsaved) {
+            return;
+        }
         match serde_json::to_vec(&self.record) {
             Ok(bytes) => self.writer.write(self.file.clone(), bytes),
             Err(error) => tracing::error!(%error, "cannot note what the registration files say"),

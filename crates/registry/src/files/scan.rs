@@ -130,6 +130,7 @@ impl Scanner {
     }
 
     fn set(&mut self) -> FileSet {
+        self.memory.save();
         let (objects, mut problems) = self.memory.objects();
         problems.extend(self.files.values().flat_map(|seen| seen.problems.clone()));
         problems.extend(self.unreadable.clone());

@@ -111,6 +111,9 @@ impl Circumstances<'_> {
                 return Finding::new(DEGRADED, true, "DiscoveryIncomplete", message);
             }
         }
+        if managed.shown().is_none() {
+            return Finding::new(DEGRADED, None, "NotDiscovered", "its groups are not known yet");
+        }
         match &managed.health.openapi {
             Some(failure) if some_well => {
                 let message =
@@ -153,10 +156,10 @@ fn identity(managed: &Managed) -> Finding {
             let message = format!("{}. {}", failure.detail, Cause::IdentityRejected.advice());
             Finding::new(IDENTITY_REJECTED, true, failure.cause.reason(), message)
         }
-        None if managed.health.endpoints.iter().any(|state| state.outcome.is_some()) => {
+        None if managed.health.endpoints.iter().any(|state| matches!(state.outcome, Some(Ok(())))) => {
             Finding::new(IDENTITY_REJECTED, false, "Accepted", "it accepts the identity of the door")
         }
-        None => Finding::new(IDENTITY_REJECTED, None, "NotProbed", "it has not been asked yet"),
+        None => Finding::new(IDENTITY_REJECTED, None, "NoAnswer", "it has not answered yet"),
     }
 }
 

@@ -14,7 +14,7 @@ use super::explain::Circumstances;
 use crate::{
     candidate::Candidate,
     clock, conditions,
-    discovery::Named,
+    discovery::{Named, same},
     last_good::LastGood,
     registration::{DEFAULT_GROUP_PRIORITY, DEFAULT_VERSION_PRIORITY, OpenApiPaths},
     resolve::{Trouble, same_revision},
@@ -132,7 +132,7 @@ impl Managed {
     /// Sets what goes into the catalog; tells whether it is something else than before.
     pub(super) fn show(&mut self, discovery: Option<Arc<Discovery>>) -> bool {
         let same = match (&self.shown, &discovery) {
-            (Some(shown), Some(new)) => Arc::ptr_eq(shown, new) || same_discovery(shown, new),
+            (Some(shown), Some(new)) => Arc::ptr_eq(shown, new) || same(shown, new),
             (None, None) => true,
             _ => false,
         };
@@ -207,22 +207,4 @@ fn assignment(candidate: Option<&Candidate>, server: &Arc<Server>, uid: String) 
         paths: candidate.map_or_else(OpenApiPaths::default, |candidate| candidate.spec.openapi.clone()),
         named,
     }
-}
-
-fn same_discovery(a: &Discovery, b: &Discovery) -> bool {
-    let same_versions = |a: &[catalog::VersionOffer], b: &[catalog::VersionOffer]| {
-        a.len() == b.len()
-            && a.iter().zip(b).all(|(a, b)| {
-                a.version == b.version
-                    && a.current == b.current
-                    && a.resources.get() == b.resources.get()
-                    && a.legacy == b.legacy
-            })
-    };
-    same_versions(&a.core, &b.core)
-        && a.groups.len() == b.groups.len()
-        && a.groups
-            .iter()
-            .zip(&b.groups)
-            .all(|(a, b)| a.name == b.name && a.origin == b.origin && same_versions(&a.versions, &b.versions))
 }

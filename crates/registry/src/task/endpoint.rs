@@ -30,23 +30,42 @@ pub(super) struct Probed {
 }
 
 impl Probe {
-    /// One for each endpoint of `server`, all due at once.
-    pub(super) fn all(server: &Arc<Server>, headers: &Arc<HeaderMap>, polling: &Arc<Polling>) -> Vec<Self> {
+    /// One for each endpoint of `server`. Those of `before` go on if connections to them are as good as
+    /// ever; of the others the last outcome holds until there is a new one.
+    pub(super) fn all(
+        server: &Arc<Server>,
+        headers: &Arc<HeaderMap>,
+        polling: &Arc<Polling>,
+        mut before: Vec<Self>,
+        same_revision: bool,
+    ) -> Vec<Self> {
         if server.endpoints.is_empty() {
             return Vec::new();
         }
         let setup = TlsSetup::new(server).map(Arc::new);
         let now = Instant::now();
         let probe = |endpoint: &catalog::Endpoint| {
+            let address = endpoint.address();
+            let old = before.iter().position(|probe| probe.state.address == address);
+            let old = old.map(|position| before.swap_remove(position));
+            let known = match old {
+                Some(mut probe) if same_revision => {
+                    if std::mem::take(&mut probe.in_flight) {
+                        probe.due = now;
+                    }
+                    return probe;
+                }
+                old => old.map(|probe| probe.state),
+            };
             let asker = setup.clone().map(|setup| {
                 let client = Client::new(Arc::clone(server), endpoint.clone(), setup);
                 Asker::new(Arc::new(client), Arc::clone(headers), Arc::clone(polling), server)
             });
-            let state = EndpointState {
-                address: endpoint.address(),
+            let state = known.unwrap_or_else(|| EndpointState {
+                address,
                 outcome: None,
                 last_probe: Arc::new(AtomicI64::new(0)),
-            };
+            });
             Self { asker, state, due: now, asked: None, in_flight: false, failures: 0 }
         };
         server.endpoints.iter().map(probe).collect()

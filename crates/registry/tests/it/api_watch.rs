@@ -32,7 +32,7 @@ impl Watch {
                 let object = &event["object"];
                 let said = (object["spec"].clone(), object["metadata"]["labels"].clone());
                 let before = self.seen.insert(object["metadata"]["name"].to_string(), said.clone());
-                if event["type"] == "MODIFIED" && before == Some(said) {
+                if event["type"] == "MODIFIED" && before.is_none_or(|before| before == said) {
                     continue;
                 }
                 return Some(event);

@@ -54,6 +54,12 @@ async fn every_kind_of_server_is_understood() {
         let aggregated = discovery(&catalog, "/apis", Form::Aggregated);
         assert!(aggregated.to_string().contains("flunders"), "{name}: {aggregated}");
         door.condition_until(name, "Available", "Passed").await;
+        // Also where there is only the v2 document.
+        let path = format!("apis/{GROUP}/v1");
+        let catalog = door.catalog_until(|c| c.openapi_v3(&path).is_some()).await;
+        let document = door.registry.documents().get(catalog.openapi_v3(&path).unwrap()).unwrap();
+        let document: serde_json::Value = serde_json::from_slice(&document).unwrap();
+        assert!(document["openapi"].as_str().is_some_and(|version| version.starts_with("3.0")), "{name}");
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use catalog::{Body, BodyError, Catalog, Endpoint, Form, Route, ServerHealth, ServerName};
+use catalog::{Body, BodyError, Catalog, Endpoint, Form, Route, ServerHealth};
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use registry::{Config, Registry, registration};
@@ -45,8 +45,8 @@ impl Door {
         config.polling.openapi = Duration::from_millis(300);
         config.polling.longest_pause = Duration::from_millis(300);
         config.polling.head_timeout = Duration::from_millis(500);
-        config.polling.discovery_timeout = Duration::from_secs(1);
-        config.polling.openapi_timeout = Duration::from_secs(1);
+        config.polling.discovery_timeout = Duration::from_secs(2);
+        config.polling.openapi_timeout = Duration::from_secs(2);
         change(&mut config);
         Self { registry: Registry::start(config).unwrap(), folder }
     }
