@@ -66,12 +66,13 @@ impl Client {
                 ended => return ended.map_err(|lost| lost.failure),
             }
         }
-        let link = self.connect().await?;
+        let link = self.connect(call).await?;
         self.exchange(link, call).await.map_err(|lost| lost.failure)
     }
 
-    async fn connect(&self) -> Result<Link, Failure> {
-        let timeout = self.server.limits.connect_timeout;
+    /// A registration may allow its clients more patience than the door has for its own requests.
+    async fn connect(&self, call: &Call<'_>) -> Result<Link, Failure> {
+        let timeout = self.server.limits.connect_timeout.min(call.head_timeout).min(call.timeout);
         let connected = connect(&self.setup, &self.endpoint, Offer::Any, timeout).await?;
         let certificate = connected.io.peer_certificate().and_then(|leaf| pki::Peer::parse(leaf).ok());
         *lock(&self.certificate_end) = certificate.map(|peer| peer.not_after);
