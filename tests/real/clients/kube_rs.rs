@@ -62,6 +62,7 @@ async fn matrix(kubeconfig: Kubeconfig) -> kube::Result<()> {
                 seen.push("deleted");
                 break;
             }
+            WatchEvent::Bookmark(_) => {}
             _ => seen.push("other"),
         }
     }

@@ -80,7 +80,12 @@ fn around(left: Option<&String>, right: Option<&String>) -> (String, String) {
 }
 
 fn header(name: &str, value: &str) -> String {
-    if VOLATILE.contains(&name) { "(some)".to_owned() } else { plain(value) }
+    match name {
+        _ if VOLATILE.contains(&name) => "(some)".to_owned(),
+        // Names of fields, in the case of whoever wrote them last.
+        "trailer" => value.to_ascii_lowercase(),
+        _ => plain(value),
+    }
 }
 
 /// The body: JSON, or JSON line by line, without volatile fields; else text.
@@ -123,22 +128,38 @@ fn steady(value: Value) -> Value {
     }
 }
 
-/// Text without port numbers, hashes and quoted revisions.
+/// Text without times, revisions, hashes, identifiers and addresses.
 fn plain(text: &str) -> String {
-    text.split_inclusive(' ').map(word).collect()
+    let mut steady = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let word = &rest[..rest.find(|c: char| !is_word(c)).unwrap_or(rest.len())];
+        if word.is_empty() {
+            steady.push(first);
+            rest = &rest[first.len_utf8()..];
+        } else {
+            let revision = steady.ends_with("resourceVersion: \"");
+            steady.push_str(if revision { "(some)" } else { name_of(word).unwrap_or(word) });
+            rest = &rest[word.len()..];
+        }
+    }
+    steady
 }
 
-fn word(word: &str) -> String {
-    if let Some((before, hash)) = word.split_once("hash=") {
-        let rest = hash.trim_start_matches(|c: char| c.is_ascii_hexdigit());
-        return format!("{before}hash=(some){rest}");
-    }
-    match word.find("10.213.") {
-        Some(at) => {
-            let rest = word[at..].trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-            let rest = rest.strip_prefix(':').map_or(rest, |port| port.trim_start_matches(|c: char| c.is_ascii_digit()));
-            format!("{}(address){rest}", &word[..at])
-        }
-        None => word.to_owned(),
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | ':')
+}
+
+/// What a word is, when no two requests share it.
+fn name_of(word: &str) -> Option<&'static str> {
+    let shape: String = word.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    let hex = word.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    match shape.as_str() {
+        "0000-00-00T00:00:00Z" => Some("(time)"),
+        "0s" | "00s" | "000s" | "0m" | "00m" | "0m0s" | "0m00s" => Some("(age)"),
+        _ if hex && word.len() == 36 && word.matches('-').count() == 4 => Some("(uid)"),
+        _ if hex && word.len() >= 40 => Some("(hash)"),
+        _ if word.starts_with("10.213.") => Some("(address)"),
+        _ => None,
     }
 }

@@ -82,7 +82,7 @@ impl SampleServer {
         let process = Spawn::new("sample-apiserver", &program, pki.dir())
             .arguments(serving_flags(pki, address, &etcd_url))
             .arguments(
-                ["kubeconfig", "authorization-kubeconfig"]
+                ["kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig"]
                     .map(|flag| format!("--{flag}={}", nobody.display())),
             )
             .arguments([

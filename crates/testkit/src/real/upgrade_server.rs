@@ -1,8 +1,13 @@
 //! A server with exec, attach, port-forward and log, put together from upstream's Go packages.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    path::PathBuf,
+};
 
-use super::{Http, Process, Spawn, Unavailable, core::save, free_port, program};
+use pki::KubeconfigUser;
+
+use super::{Http, Process, Spawn, Unavailable, core::{save, write_kubeconfig}, free_port, program};
 use crate::{Serving, Target, TempPki};
 
 /// The running server: two pods, `shell` (which answers) and `forbidden` (which nobody enters).
@@ -44,5 +49,11 @@ impl UpgradeServer {
     /// Its base URL.
     pub fn url(&self) -> String {
         format!("https://{}", self.address)
+    }
+
+    /// A kubeconfig for it, with a front proxy's certificate: the only ones that it takes.
+    pub fn kubeconfig(&self, pki: &TempPki) -> PathBuf {
+        let front_proxy = pki.front_proxy("front-proxy-client");
+        write_kubeconfig(pki, self.address, "front-proxy-client", KubeconfigUser::Certificate(front_proxy))
     }
 }

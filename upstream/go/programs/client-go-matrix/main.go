@@ -27,13 +27,14 @@ import (
 var flunders = schema.GroupVersionResource{Group: "wardle.example.com", Version: "v1alpha1", Resource: "flunders"}
 
 func main() {
-	kubeconfig := flag.String("kubeconfig", "", "how to reach the server")
 	namespace := flag.String("namespace", "default", "where objects are made")
 	name := flag.String("name", "client-go", "name of the object")
 	nobody := flag.String("as", "nobody", "a user without rights")
 	flag.Parse()
 
-	config, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
+	// $KUBECONFIG, as kubectl finds it.
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
 	if err != nil {
 		log.Fatal(err)
 	}
