@@ -118,7 +118,7 @@ async fn serve_http1(client: Arc<Client>, stream: TlsStream<TcpStream>, _place: 
 async fn serve_http2(client: Arc<Client>, stream: TlsStream<TcpStream>, _place: Place) {
     let door = client.door.clone();
     let limits = &door.limits;
-    let io = TokioIo::new(ClientIo::new(stream, client.clone()));
+    let io = TokioIo::new(ClientIo::opening(stream, client.clone()));
     let mut builder = http2::Builder::new(TokioExecutor::new());
     builder
         .timer(TokioTimer::new())

@@ -1,4 +1,5 @@
-//! A client's byte stream, that does not wait for ever for a client that does not read.
+//! A client's byte stream, that does not wait for ever: neither for a client that does not read, nor for
+//! one that never begins.
 
 use std::{
     future::Future as _,
@@ -23,11 +24,45 @@ pub(super) struct ClientIo {
     client: Arc<Client>,
     /// Runs while the client leaves its bytes unread; rare, so it is made when needed.
     stalled: Option<Pin<Box<Sleep>>>,
+    /// Until the client has begun to speak.
+    opening: Option<Opening>,
 }
+
+/// The first words of HTTP/2, which hyper awaits without end: its pings begin after them.
+struct Opening {
+    /// Bytes that are still to come.
+    missing: usize,
+    deadline: Pin<Box<Sleep>>,
+}
+
+/// The preface, and the head of the first frame.
+const OPENING: usize = 24 + 9;
 
 impl ClientIo {
     pub(super) fn new(stream: TlsStream<TcpStream>, client: Arc<Client>) -> Self {
-        Self { stream, client, stalled: None }
+        Self { stream, client, stalled: None, opening: None }
+    }
+
+    /// For a client that has to open with the preface of HTTP/2 as soon as it would have to send the
+    /// head of a request.
+    pub(super) fn opening(stream: TlsStream<TcpStream>, client: Arc<Client>) -> Self {
+        let deadline = Box::pin(tokio::time::sleep(client.door.limits.header_timeout));
+        let opening = Some(Opening { missing: OPENING, deadline });
+        Self { opening, ..Self::new(stream, client) }
+    }
+
+    fn poll_opening(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buf);
+        let Some(opening) = &mut self.opening else { return read };
+        if opening.deadline.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        opening.missing = opening.missing.saturating_sub(buf.filled().len() - before);
+        if opening.missing == 0 {
+            self.opening = None;
+        }
+        read
     }
 
     fn progress<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
@@ -54,7 +89,10 @@ impl AsyncRead for ClientIo {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buf)
+        match self.opening {
+            None => Pin::new(&mut self.stream).poll_read(cx, buf),
+            Some(_) => self.poll_opening(cx, buf),
+        }
     }
 }
 
