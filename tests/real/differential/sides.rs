@@ -119,6 +119,11 @@ impl Sides {
                     thread::sleep(Duration::from_millis(100));
                 }
             }
+            // The core makes its documents when they are asked for the first time.
+            while !self.http.get(&target, "/openapi/v3").is_ok_and(|index| index.text().contains("\"api/v1\"")) {
+                assert!(started.elapsed() < LIMIT, "the core's OpenAPI is not there at {}", target.authority());
+                thread::sleep(Duration::from_millis(100));
+            }
         }
     }
 }
