@@ -7,7 +7,7 @@ mod place;
 mod publish;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::{Arc, RwLock},
     time::{Duration, Instant},
 };
@@ -68,6 +68,8 @@ pub(crate) struct Hub {
     core: watch::Receiver<Arc<CoreView>>,
     environment: Environment,
     servers: BTreeMap<ServerName, Managed>,
+    /// Gone since the last catalog.
+    removed: BTreeSet<ServerName>,
     doubles: Vec<(ObjectKey, String)>,
     local: Vec<ObjectKey>,
     conflicts: Vec<catalog::Conflict>,
@@ -110,6 +112,7 @@ impl Hub {
             core,
             environment: Environment::default(),
             servers: BTreeMap::new(),
+            removed: BTreeSet::new(),
             doubles: Vec::new(),
             local: Vec::new(),
             conflicts: Vec::new(),
@@ -242,6 +245,7 @@ impl Hub {
         (self.conflicts, self.rejected) = (built.conflicts, built.rejected);
         self.catalog_is_old = false;
         self.health_is_old = true;
+        self.removed.clear();
         self.built = Instant::now();
         self.build_took = begun.elapsed();
     }

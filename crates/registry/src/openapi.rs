@@ -154,6 +154,7 @@ async fn v3(asker: &Asker, keeper: &Keeper, wanted: &Wanted, known: &mut Known) 
     let hash = format!("{}{:?}", kube_wire::etag::sha512_hex(&body), wanted.own);
     known.has_v3 = true;
     if known.index_hash == hash {
+        known.index_etag = etag_of(&answer);
         return Ok(());
     }
     let index: Index = serde_json::from_slice(&body)

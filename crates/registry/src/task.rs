@@ -172,6 +172,7 @@ impl Task {
         let server = &self.assignment.server;
         self.asking = FuturesUnordered::new();
         self.refreshing = None;
+        self.refresh.outdated = false;
         self.failure_identity = None;
         let headers = Arc::new(identity_headers(server, &self.shared.config.probe_user));
         let before = std::mem::take(&mut self.probes);
@@ -271,8 +272,8 @@ impl Task {
             self.refresh.lists = true;
             self.refresh.next = Some(now);
             self.refresh.next_v2 = Some(now);
-            // What runs was begun with the groups of before.
-            self.refreshing = None;
+            // What runs was begun with the groups of before, and has to be done again when it is done.
+            self.refresh.outdated = self.refreshing.is_some();
         }
         self.refresh.next.get_or_insert(now);
         self.refresh.next_v2.get_or_insert(now);

@@ -51,7 +51,10 @@ impl Hub {
     fn place(&mut self, candidate: Candidate) {
         let name = candidate.name.clone();
         let same_server = self.servers.get(&name).is_some_and(|managed| managed.uid() == candidate.uid);
-        if !same_server && self.remove(&name) {
+        if !same_server {
+            self.remove(&name);
+        }
+        if !same_server && self.removed.contains(&name) {
             // Another server under an old name is no heir: its groups are free for a moment.
             self.build();
         }
@@ -123,14 +126,14 @@ impl Hub {
         }
     }
 
-    fn remove(&mut self, name: &ServerName) -> bool {
+    fn remove(&mut self, name: &ServerName) {
         if self.servers.remove(name).is_none() {
-            return false;
+            return;
         }
+        self.removed.insert(name.clone());
         self.kicks.write().unwrap_or_else(PoisonError::into_inner).remove(name);
         self.shared.last_good.forget(name);
         self.catalog_is_old = true;
-        true
     }
 
     fn register_kick(&self, name: &ServerName, managed: &Managed) {

@@ -22,6 +22,8 @@ pub(super) struct Refresh {
     pub(super) next: Option<Instant>,
     pub(super) next_v2: Option<Instant>,
     pub(super) failures: u32,
+    /// Whether the groups have changed since what runs was begun.
+    pub(super) outdated: bool,
     /// Until then changes are expected.
     pub(super) restless_until: Option<Instant>,
 }
@@ -68,11 +70,16 @@ impl Task {
         Some(named.chain(discovery.core.iter().map(|v| format!("api/{}", v.version))).collect())
     }
 
-    pub(super) fn take_refreshed(&mut self, (discovery, known, failure, v2): Refreshed) {
+    pub(super) fn take_refreshed(&mut self, (mut discovery, mut known, failure, v2): Refreshed) {
         self.refreshing = None;
+        let outdated = std::mem::take(&mut self.refresh.outdated);
+        if outdated {
+            discovery = None;
+            known.index_etag = None;
+        }
         let now = Instant::now();
         let polling = &self.shared.polling;
-        self.refresh.lists = false;
+        self.refresh.lists = outdated;
         self.refresh.failures = if failure.is_some() { self.refresh.failures.saturating_add(1) } else { 0 };
         let restless = self.refresh.restless_until.is_some_and(|until| now < until);
         let pause = match self.refresh.failures {
@@ -80,8 +87,8 @@ impl Task {
             0 => polling.openapi,
             failures => self.shared.pace.after_failures(failures).max(polling.discovery).min(polling.openapi),
         };
-        self.refresh.next = Some(now + pause);
-        if v2 && failure.is_none() {
+        self.refresh.next = Some(if outdated { now } else { now + pause });
+        if v2 && failure.is_none() && !outdated {
             self.refresh.next_v2 = Some(now + polling.openapi_v2);
         }
         self.failure_openapi = failure;

@@ -35,7 +35,7 @@ fn acts() -> Vec<(Act, &'static str)> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_fault_of_an_answer_has_its_reason() {
-    let door = Door::start();
+    let door = Door::with(|config| config.polling.discovery_bytes = 512 << 10);
     let mut servers = Vec::new();
     for (number, (act, reason)) in acts().into_iter().enumerate() {
         let server = FakeServer::builder().start().await;

@@ -5,6 +5,7 @@
 mod api;
 mod api_patch;
 mod api_watch;
+mod core;
 mod faults;
 mod files;
 mod fixtures;
