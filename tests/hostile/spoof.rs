@@ -59,6 +59,11 @@ impl Caller {
         }
     }
 
+    /// Only tokens come with one.
+    pub(crate) fn uid(self) -> Option<&'static str> {
+        (self == Self::TokenUser).then_some("1")
+    }
+
     pub(crate) fn named(name: &str) -> Option<Self> {
         [Self::Alice, Self::TokenUser].into_iter().find(|caller| caller.user() == name)
     }

@@ -126,7 +126,9 @@ fn expected(mode: Mode, caller: Option<Caller>) -> Identity {
     };
     let of = |prefix: &str, groups: &[&str]| {
         let groups = groups.iter().map(|group| (*group).to_owned()).collect();
-        Identity::from([(format!("{prefix}_USER"), vec![user.to_owned()]), (format!("{prefix}_GROUP"), groups)])
+        let user = [(format!("{prefix}_USER"), vec![user.to_owned()]), (format!("{prefix}_GROUP"), groups)];
+        let uid = caller.and_then(Caller::uid).map(|uid| (format!("{prefix}_UID"), vec![uid.to_owned()]));
+        user.into_iter().chain(uid).collect()
     };
     match mode {
         Mode::RequestHeader => of("X_REMOTE", groups),
