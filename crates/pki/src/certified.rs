@@ -34,6 +34,10 @@ impl CertifiedKey {
             Error::KeyMismatch { certificate, .. } => {
                 Error::KeyMismatch { certificate, key: key.display().to_string() }
             }
+            // The certificate is whole, so it is most likely the key.
+            Error::Tls { object, problem } => {
+                Error::Tls { object: format!("{object} and its key {}", key.display()), problem }
+            }
             other => other,
         })?;
         Ok(loaded)
