@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use serde_json::json;
 use testkit::{FakeServer, Serving, TempPki, real::Process};
 
 use super::spec;
@@ -105,6 +106,57 @@ async fn damaged_files_are_named_and_disturb_nothing_else() {
     }
     println!("{cases} damaged files, {} problems", problems.len());
     assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// Numbers and times that neither this door nor its clock could have written: from another machine, from
+/// a clock that was wrong, or edited by hand.
+#[tokio::test(flavor = "multi_thread")]
+async fn strange_numbers_and_times_are_lived_with() {
+    let (pki, folder) = (Arc::new(TempPki::new()), tempfile::tempdir().unwrap());
+    let start = Starting::new(&pki, folder.path());
+    let door = start.start().await;
+    assert_eq!(door.register("one", &spec(1)).await.status, 201);
+    drop(door);
+    let file = folder.path().join("registrations/apiservers/one.json");
+    let good: serde_json::Value = serde_json::from_slice(&fs_err::read(&file).unwrap()).unwrap();
+    for (number, (field, value)) in [
+        ("creationTimestamp", json!("2100-01-01T00:00:00Z")),
+        ("creationTimestamp", json!("0001-01-01T00:00:00Z")),
+        ("creationTimestamp", json!("yesterday")),
+        ("creationTimestamp", json!(null)),
+        ("resourceVersion", json!("18446744073709551615")),
+        ("resourceVersion", json!("-1")),
+        ("resourceVersion", json!("0")),
+        ("generation", json!(i64::MAX)),
+        ("generation", json!(-5)),
+        ("uid", json!("")),
+        ("labels", json!({ "a": "x".repeat(100_000) })),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut strange = good.clone();
+        strange["metadata"][field] = value.clone();
+        fs_err::write(&file, strange.to_string()).unwrap();
+        let door = start.start().await;
+        let other = format!("other-{number}");
+        assert_eq!(door.register(&other, &spec(2)).await.status, 201, "{field}={value}: {}", door.log());
+        let mut admin = door.admin().await;
+        let path = format!("{}/one", crate::door::COLLECTION);
+        let patch = json!({ "spec": spec(100 + number) }).to_string();
+        let patched =
+            admin.request("PATCH", &path, &[("content-type", "application/merge-patch+json")], patch).await;
+        assert_eq!(patched.status, 200, "{field}={value}: {}\n{}", patched.text(), door.log());
+        let object = admin.get(&path, &[]).await.json();
+        assert_eq!(object["spec"], spec(100 + number), "{field}={value}");
+        let versions = [&object, &patched.json()].map(|object| {
+            object["metadata"]["resourceVersion"].as_str().and_then(|version| version.parse::<u64>().ok())
+        });
+        assert!(versions[0] >= versions[1] && versions[1].is_some(), "{field}={value}: {versions:?}");
+        drop(admin);
+        drop(door);
+        assert!(super::registered(&start.start().await).await.contains_key(&other), "{field}={value}");
+    }
 }
 
 async fn judge(pki: &Arc<TempPki>, state: &Path, file: &Path, damaged: &[u8]) -> Result<(), String> {
