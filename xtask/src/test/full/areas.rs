@@ -81,14 +81,24 @@ pub(crate) const AREAS: &[Area] = &[
     Area {
         name: "spoof",
         about: "a million attempts to bring in an identity, judged at a server that folds names as CGI does",
-        units: &[Unit {
-            name: "spoof",
-            package: "gateway",
-            target: "it",
-            filter: "spoof",
-            long: false,
-            environment: &[("TRELLIS_FULL", "1")],
-        }],
+        units: &[
+            Unit {
+                name: "spoof",
+                package: "gateway",
+                target: "it",
+                filter: "spoof",
+                long: false,
+                environment: &[("TRELLIS_FULL", "1")],
+            },
+            Unit {
+                name: "spoof-program",
+                package: "tests",
+                target: "hostile",
+                filter: "spoof",
+                long: false,
+                environment: &[("TRELLIS_FULL", "1")],
+            },
+        ],
     },
     Area {
         name: "fuzz",
@@ -111,6 +121,14 @@ pub(crate) const AREAS: &[Area] = &[
                 environment: &[("PROPTEST_CASES", "20000")],
             },
             Unit {
+                name: "registry",
+                package: "registry",
+                target: "registry",
+                filter: "prop",
+                long: false,
+                environment: &[("PROPTEST_CASES", "100000")],
+            },
+            Unit {
                 name: "gateway",
                 package: "gateway",
                 target: "gateway",
@@ -122,14 +140,32 @@ pub(crate) const AREAS: &[Area] = &[
     },
     Area {
         name: "faults",
-        about: "every fault of a server at every point, one server at a time and many at once",
-        units: &[Unit {
-            name: "faults",
-            package: "trellis",
-            target: "it",
-            filter: "faults",
-            long: false,
-            environment: &[("TRELLIS_FULL", "1")],
-        }],
+        about: "every fault of a server, every abuse by a client, a hundred kills, every damaged file",
+        units: &[
+            Unit {
+                name: "servers",
+                package: "tests",
+                target: "hostile",
+                filter: "faults",
+                long: false,
+                environment: &[("TRELLIS_FULL", "1")],
+            },
+            Unit {
+                name: "clients",
+                package: "tests",
+                target: "hostile",
+                filter: "slow",
+                long: false,
+                environment: &[("TRELLIS_FULL", "1")],
+            },
+            Unit {
+                name: "machine",
+                package: "tests",
+                target: "hostile",
+                filter: "state",
+                long: false,
+                environment: &[("TRELLIS_FULL", "1")],
+            },
+        ],
     },
 ];
