@@ -214,7 +214,9 @@ fn release(held: Vec<Held>) {
 impl Seen {
     fn accepts(&self, answer: Result<testkit::Reply, String>, row: &Row) -> Result<(), String> {
         let (code, words) = match self {
-            Self::CutOff => return answer.map_or(Ok(()), |reply| Err(format!("a whole answer: {}", reply.status))),
+            Self::CutOff => {
+                return answer.map_or(Ok(()), |reply| Err(format!("a whole answer: {}", reply.status)));
+            }
             Self::Passed(code, content_type) => {
                 let reply = answer?;
                 let same = reply.status == *code && reply.header("content-type").starts_with(content_type);

@@ -8,7 +8,10 @@ use testkit::{Client, FakeServer, Serving, Target, TempPki, client::Raw};
 use crate::{
     door::{Door, PATIENCE, Starting},
     faults::things,
-    frames::{CONTINUATION, DATA, END_HEADERS, END_STREAM, Frames, HEADERS, PING, RST_STREAM, SETTINGS, fields, frame},
+    frames::{
+        CONTINUATION, DATA, END_HEADERS, END_STREAM, Frames, HEADERS, PING, RST_STREAM, SETTINGS, fields,
+        frame,
+    },
 };
 
 const PATH: &str = "/apis/wardle.example.com/v1/things";
@@ -23,9 +26,12 @@ struct Scene {
 
 async fn scene(options: &[(&str, &str)]) -> Scene {
     let (pki, state) = (Arc::new(TempPki::new()), tempfile::tempdir().unwrap());
-    let start = options.iter().fold(Starting::new(&pki, state.path()), |start, (name, value)| start.with(name, value));
+    let start = options
+        .iter()
+        .fold(Starting::new(&pki, state.path()), |start, (name, value)| start.with(name, value));
     let door = start.start().await;
-    let server = FakeServer::builder().tls(&pki, Serving::Good).group(things("wardle.example.com")).start().await;
+    let server =
+        FakeServer::builder().tls(&pki, Serving::Good).group(things("wardle.example.com")).start().await;
     door.register_server("wardle", &server).await;
     door.condition("wardle", "Available", "True", "Passed").await;
     Scene { door, _server: server, _state: state }
@@ -127,7 +133,9 @@ async fn large_heads_are_refused() {
         format!("GET {PATH}?{long} HTTP/1.1\r\nHost: door\r\n\r\n"),
         format!("{long} {PATH} HTTP/1.1\r\nHost: door\r\n\r\n"),
         format!("GET {PATH} HTTP/1.1\r\nHost: door\r\n{}\r\n", "X-Many: x\r\n".repeat(100_000)),
-        format!("POST {PATH} HTTP/1.1\r\nHost: door\r\nTransfer-Encoding: chunked\r\n\r\n1;{long}\r\nx\r\n0\r\n\r\n"),
+        format!(
+            "POST {PATH} HTTP/1.1\r\nHost: door\r\nTransfer-Encoding: chunked\r\n\r\n1;{long}\r\nx\r\n0\r\n\r\n"
+        ),
         format!(
             "POST {PATH} HTTP/1.1\r\nHost: door\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n{}\r\n",
             "X-Many: x\r\n".repeat(100_000)
@@ -178,7 +186,8 @@ fn large_blocks() -> Vec<(&'static str, Vec<u8>)> {
     for _ in 0..100_000 {
         empty.extend(frame(CONTINUATION, 0, 1, &[]));
     }
-    let many: Vec<(String, String)> = (0..1000).map(|number| (format!("x-{number}"), "x".repeat(120))).collect();
+    let many: Vec<(String, String)> =
+        (0..1000).map(|number| (format!("x-{number}"), "x".repeat(120))).collect();
     let block = [head("GET", PATH), fields(&many)].concat();
     let mut chunks = block.chunks(16_000);
     let mut large = frame(HEADERS, END_STREAM, 1, chunks.next().unwrap_or_default());
@@ -211,7 +220,8 @@ async fn floods_of_frames_cost_only_their_connection() {
         ("settings", frame(SETTINGS, 0, 0, &[0, 4, 0, 1, 0, 0]).repeat(100_000)),
         (
             "empty data",
-            [frame(HEADERS, END_HEADERS, 1, &head("POST", PATH)), frame(DATA, 0, 1, &[]).repeat(100_000)].concat(),
+            [frame(HEADERS, END_HEADERS, 1, &head("POST", PATH)), frame(DATA, 0, 1, &[]).repeat(100_000)]
+                .concat(),
         ),
         ("windows that overflow", frame(8, 0, 0, &i32::MAX.to_be_bytes()).repeat(10)),
     ];

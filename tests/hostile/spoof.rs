@@ -93,7 +93,11 @@ async fn spoof_attempts_do_not_get_through() {
         let (must, all) = field.round(start..attempts.min(start + ROUND)).await;
         let seen = field.judge.take();
         let hint = format!("seed {}, attempts from {start}", field.seed);
-        assert!(seen.violations.is_empty(), "{hint}: {:#?}", &seen.violations[..seen.violations.len().min(5)]);
+        assert!(
+            seen.violations.is_empty(),
+            "{hint}: {:#?}",
+            &seen.violations[..seen.violations.len().min(5)]
+        );
         let missing: Vec<_> = must.difference(&seen.arrived).collect();
         assert!(missing.is_empty(), "{hint}: lost on the way: {missing:?}");
         (sent, arrived) = (sent + all, arrived + seen.arrived.len());

@@ -23,5 +23,8 @@ async fn registered(door: &Door) -> BTreeMap<String, Value> {
     assert_eq!(reply.status, 200, "{}", reply.text());
     let list = reply.json();
     let items = list["items"].as_array().cloned().unwrap_or_default();
-    items.into_iter().map(|item| (item["metadata"]["name"].as_str().unwrap_or_default().to_owned(), item)).collect()
+    items
+        .into_iter()
+        .map(|item| (item["metadata"]["name"].as_str().unwrap_or_default().to_owned(), item))
+        .collect()
 }

@@ -109,7 +109,7 @@ impl Row {
     }
 
     /// Wrong before it was ever seen: nobody knows its group.
-    const fn from_start(mut self) -> Self {
+    const fn at_once(mut self) -> Self {
         self.from_start = true;
         self.client = Seen::Passed(404, "text/plain");
         self
@@ -202,21 +202,9 @@ pub(crate) const ROWS: &[Row] = &[
         Seen::CutOff,
     )
     .holds(),
-    fault(
-        "endless",
-        Fault::Act(|| Act::EndlessBody),
-        "DocumentTooLarge",
-        Cause::TooLarge,
-        Seen::CutOff,
-    )
-    .holds(),
-    fault(
-        "cut-short",
-        Fault::Act(|| Act::Truncate),
-        "ConnectionLost",
-        Cause::ConnectionLost,
-        Seen::CutOff,
-    ),
+    fault("endless", Fault::Act(|| Act::EndlessBody), "DocumentTooLarge", Cause::TooLarge, Seen::CutOff)
+        .holds(),
+    fault("cut-short", Fault::Act(|| Act::Truncate), "ConnectionLost", Cause::ConnectionLost, Seen::CutOff),
     fault(
         "garbage",
         Fault::Garbage,
@@ -240,9 +228,27 @@ pub(crate) const ROWS: &[Row] = &[
         Seen::Refused(502, "", "the backend attempted to redirect this request, which is not permitted"),
     ),
     fault("invalid-json", Fault::Act(|| Act::InvalidJson), "InvalidDocument", Cause::InvalidDocument, JSON),
-    fault("million-groups", Fault::OfDiscovery(|| Act::ManyGroups(1_000_000)), "DocumentTooLarge", Cause::TooLarge, JSON),
-    fault("many-groups", Fault::OfDiscovery(|| Act::ManyGroups(30_000)), "TooManyGroups", Cause::TooMany, JSON),
-    fault("gigabyte", Fault::OfDiscovery(|| Act::HugeDiscovery(1 << 30)), "DocumentTooLarge", Cause::TooLarge, JSON),
+    fault(
+        "million-groups",
+        Fault::OfDiscovery(|| Act::ManyGroups(1_000_000)),
+        "DocumentTooLarge",
+        Cause::TooLarge,
+        JSON,
+    ),
+    fault(
+        "many-groups",
+        Fault::OfDiscovery(|| Act::ManyGroups(30_000)),
+        "TooManyGroups",
+        Cause::TooMany,
+        JSON,
+    ),
+    fault(
+        "gigabyte",
+        Fault::OfDiscovery(|| Act::HugeDiscovery(1 << 30)),
+        "DocumentTooLarge",
+        Cause::TooLarge,
+        JSON,
+    ),
     fault(
         "server-error",
         Fault::Act(|| Act::Status(500)),
@@ -271,13 +277,29 @@ pub(crate) const ROWS: &[Row] = &[
         Cause::UnknownAuthority,
         Seen::Refused(503, UNREACHABLE, "signed by an unknown authority"),
     ),
-    fault("claims", Fault::Claims(NEIGHBOUR), "GroupClaimedTwice", Cause::TooMany, JSON)
-        .condition("Conflict", "True", "GroupClaimedTwice"),
-    fault("never-answered", Fault::Act(|| Act::Hang), "ResponseTimeout", Cause::ResponseTimeout, JSON).from_start(),
-    fault("gigabyte-at-once", Fault::Act(|| Act::HugeDiscovery(1 << 30)), "DocumentTooLarge", Cause::TooLarge, JSON)
-        .from_start(),
-    fault("million-at-once", Fault::Act(|| Act::ManyGroups(1_000_000)), "DocumentTooLarge", Cause::TooLarge, JSON)
-        .from_start(),
+    fault("claims", Fault::Claims(NEIGHBOUR), "GroupClaimedTwice", Cause::TooMany, JSON).condition(
+        "Conflict",
+        "True",
+        "GroupClaimedTwice",
+    ),
+    fault("never-answered", Fault::Act(|| Act::Hang), "ResponseTimeout", Cause::ResponseTimeout, JSON)
+        .at_once(),
+    fault(
+        "gigabyte-at-once",
+        Fault::Act(|| Act::HugeDiscovery(1 << 30)),
+        "DocumentTooLarge",
+        Cause::TooLarge,
+        JSON,
+    )
+    .at_once(),
+    fault(
+        "million-at-once",
+        Fault::Act(|| Act::ManyGroups(1_000_000)),
+        "DocumentTooLarge",
+        Cause::TooLarge,
+        JSON,
+    )
+    .at_once(),
     works("http1-only", Builder::http1_only, Fault::None),
     works("http2-only", Builder::http2_only, Fault::None),
     works("legacy-discovery", Builder::legacy_discovery_only, Fault::None),

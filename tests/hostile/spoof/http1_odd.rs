@@ -144,7 +144,8 @@ pub(crate) fn draw(random: &mut Random, caller: Caller, number: u64, authorizati
             );
             let (length, body) = (random.pick(LENGTHS), random.pick(CHUNKS).replace('@', &smuggled));
             let version = random.pick(&["1.1", "1.1", "1.1", "1.0"]);
-            format!("POST {place} HTTP/{version}\r\nHost: door\r\n{authorization}{length}\r\n\r\n{body}").into_bytes()
+            format!("POST {place} HTTP/{version}\r\nHost: door\r\n{authorization}{length}\r\n\r\n{body}")
+                .into_bytes()
         }
     }
 }

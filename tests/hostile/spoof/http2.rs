@@ -34,7 +34,11 @@ pub(crate) async fn carry_out(
     frames.write(&bytes).await.expect("a door that reads");
     let came = frames.read(&streams, QUIET).await;
     let unanswered: Vec<_> = streams.difference(&came.ended).collect();
-    assert!(unanswered.is_empty(), "seed {seed}, from {:?}: {unanswered:?} {came:?}", attempts.first().map(|a| a.number));
+    assert!(
+        unanswered.is_empty(),
+        "seed {seed}, from {:?}: {unanswered:?} {came:?}",
+        attempts.first().map(|a| a.number)
+    );
     // They may end the connection, so they come when the others are done, each on its own.
     for number in odd.clone() {
         let mut random = Random::of(seed, number);

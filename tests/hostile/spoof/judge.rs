@@ -144,8 +144,13 @@ mod tests {
     use super::*;
 
     fn request(target: &str, headers: &[(&str, &str)]) -> Recorded {
-        let own = [("x-remote-user", "alice"), ("x-remote-group", "dev"), ("x-remote-group", "system:authenticated")];
-        let fields = own.iter().chain(headers).map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()));
+        let own = [
+            ("x-remote-user", "alice"),
+            ("x-remote-group", "dev"),
+            ("x-remote-group", "system:authenticated"),
+        ];
+        let fields =
+            own.iter().chain(headers).map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()));
         Recorded {
             version: http::Version::HTTP_11,
             method: "GET".to_owned(),
@@ -174,8 +179,18 @@ mod tests {
         let credential = format!("x-remote-extra-{CREDENTIAL_ID}");
         assert_eq!(violations(good, &[(&credential, &format!("X509SHA256={}", "0a".repeat(32)))]), 0);
         assert_eq!(violations(good, &[(&credential, "evil")]), 1);
-        for name in ["x_remote_user", "X-REMOTE-USER", "x.remote.group", "_x-remote-uid", "x%2dremote-user",
-            "impersonate-user", "authorization", "proxy", "%61uthorization", "x%252dremote%252duser"] {
+        for name in [
+            "x_remote_user",
+            "X-REMOTE-USER",
+            "x.remote.group",
+            "_x-remote-uid",
+            "x%2dremote-user",
+            "impersonate-user",
+            "authorization",
+            "proxy",
+            "%61uthorization",
+            "x%252dremote%252duser",
+        ] {
             assert_eq!(violations(good, &[(name, "evil")]), 1, "{name}");
         }
         assert_eq!(violations(good, &[("cookie", &format!("a={TOKEN}"))]), 1);

@@ -19,11 +19,18 @@ const PROTECTED: &[&str] = &[
 ];
 
 /// What separates words for a server that folds names; all of them may stand in a name.
-const SEPARATORS: &[&str] = &["-", "_", ".", "~", "!", "#", "$", "&", "'", "*", "+", "^", "`", "|", "--", "-_", "_."];
+const SEPARATORS: &[&str] =
+    &["-", "_", ".", "~", "!", "#", "$", "&", "'", "*", "+", "^", "`", "|", "--", "-_", "_."];
 
 /// Values that would be worth something.
-pub(crate) const VALUES: &[&str] =
-    &["evil", "system:masters", "system:admin", "system:serviceaccount:kube-system:default", "root", "alice,evil"];
+pub(crate) const VALUES: &[&str] = &[
+    "evil",
+    "system:masters",
+    "system:admin",
+    "system:serviceaccount:kube-system:default",
+    "root",
+    "alice,evil",
+];
 
 /// A name as it stands.
 pub(crate) fn exact(random: &mut Random) -> String {
@@ -42,7 +49,9 @@ pub(crate) fn near(random: &mut Random) -> String {
             2 => format!("%{:02x}", one.as_bytes()[0]),
             3 => format!("%25{:02X}", one.as_bytes()[0]),
             4 => format!("{one}{}", random.pick(SEPARATORS)),
-            5 if !one.as_bytes()[0].is_ascii_alphanumeric() && one != "%" => random.pick(SEPARATORS).to_owned(),
+            5 if !one.as_bytes()[0].is_ascii_alphanumeric() && one != "%" => {
+                random.pick(SEPARATORS).to_owned()
+            }
             _ => format!("{}{one}", random.pick(SEPARATORS)),
         };
         name.replace_range(at..=at, &replacement);

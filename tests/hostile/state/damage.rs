@@ -12,8 +12,10 @@ use testkit::{FakeServer, Serving, TempPki, real::Process};
 use super::spec;
 use crate::{door::Starting, faults::things, full};
 
+type Damage = fn(Vec<u8>) -> Vec<u8>;
+
 /// What can be in a file instead of what was.
-const DAMAGES: &[(&str, fn(Vec<u8>) -> Vec<u8>)] = &[
+const DAMAGES: &[(&str, Damage)] = &[
     ("empty", |_| Vec::new()),
     ("half", |bytes| bytes[..bytes.len() / 2].to_vec()),
     ("zeros", |bytes| vec![0; bytes.len()]),
@@ -42,12 +44,14 @@ async fn folder(pki: &Arc<TempPki>, state: &Path) -> FakeServer {
         .await
         .unwrap()
     };
-    let server = FakeServer::builder().tls(pki, Serving::Good).group(things("wardle.example.com")).start().await;
+    let server =
+        FakeServer::builder().tls(pki, Serving::Good).group(things("wardle.example.com")).start().await;
     let mut client = own_admin(&log, state).await;
     for (name, spec) in [("one", spec(1)), ("two", spec(2))] {
         assert_eq!(crate::door::register(&mut client, name, &spec).await.status, 201);
     }
-    let ca = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, pki.server_ca.certificate_pem());
+    let ca =
+        base64::Engine::encode(&base64::engine::general_purpose::STANDARD, pki.server_ca.certificate_pem());
     let wardle = serde_json::json!({ "url": server.url(), "caBundle": ca });
     assert_eq!(crate::door::register(&mut client, "wardle", &wardle).await.status, 201);
     crate::door::get_until(&mut client, "/apis/wardle.example.com/v1/things", 200).await;
@@ -183,7 +187,8 @@ async fn judge(pki: &Arc<TempPki>, state: &Path, file: &Path, damaged: &[u8]) ->
     let start = log.find("ready: https://").ok_or_else(|| format!("it never got ready: {log}"))?;
     let address = log[start + "ready: https://".len()..].split_ascii_whitespace().next().unwrap_or_default();
     let whole = whole(state, address.parse().map_err(|_| log.clone())?).await?;
-    let spared = ["one", "two", "wardle"].iter().filter(|other| !name.starts_with(&format!("{other}."))).count();
+    let spared =
+        ["one", "two", "wardle"].iter().filter(|other| !name.starts_with(&format!("{other}."))).count();
     if whole.len() < spared {
         return Err(format!("only {whole:?} are left: {log}"));
     }

@@ -59,7 +59,8 @@ async fn a_full_disk_refuses_what_it_cannot_keep_and_loses_nothing() {
     let pki = Arc::new(TempPki::new());
     let start = Starting::new(&pki, &disk.state());
     let door = start.start().await;
-    let server = FakeServer::builder().tls(&pki, Serving::Good).group(things("wardle.example.com")).start().await;
+    let server =
+        FakeServer::builder().tls(&pki, Serving::Good).group(things("wardle.example.com")).start().await;
     door.register_server("wardle", &server).await;
     door.condition("wardle", "Available", "True", "Passed").await;
     for number in 0..5 {

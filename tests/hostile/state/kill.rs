@@ -40,7 +40,9 @@ async fn nothing_acknowledged_is_lost_when_the_door_is_killed() {
         }
         let door = start.start().await;
         let there = registered(&door).await;
-        for (name, url) in told.iter().filter(|(name, _)| !open.iter().any(|unanswered| *unanswered == **name)) {
+        for (name, url) in
+            told.iter().filter(|(name, _)| !open.iter().any(|unanswered| *unanswered == **name))
+        {
             let found = there.get(name).and_then(|object| object["spec"]["url"].as_str());
             assert_eq!(found, url.as_deref(), "round {round}: {name}\n{}", door.log());
         }
@@ -58,7 +60,10 @@ async fn nothing_acknowledged_is_lost_when_the_door_is_killed() {
 
 fn of_writer(told: &Told, writer: usize) -> Told {
     let prefix = format!("w{writer}-");
-    told.iter().filter(|(name, _)| name.starts_with(&prefix)).map(|(name, url)| (name.clone(), url.clone())).collect()
+    told.iter()
+        .filter(|(name, _)| name.starts_with(&prefix))
+        .map(|(name, url)| (name.clone(), url.clone()))
+        .collect()
 }
 
 /// Registers, changes and removes until the door is gone; what was acknowledged, and the name of the
@@ -73,7 +78,9 @@ async fn write(mut client: Client, writer: usize, round: usize, mut told: Told) 
         let url = format!("https://127.0.0.1:{}", 1000 + number);
         let known = told.get(&name).is_some_and(Option::is_some);
         let request = match (known, number % 3) {
-            (false, _) => request("POST", COLLECTION.to_owned(), "json", &object(&name, &spec(1000 + number))),
+            (false, _) => {
+                request("POST", COLLECTION.to_owned(), "json", &object(&name, &spec(1000 + number)))
+            }
             (true, 2) => request("DELETE", format!("{COLLECTION}/{name}"), "json", &json!({})),
             (true, _) => {
                 let patch = json!({ "spec": spec(1000 + number) });
