@@ -156,7 +156,7 @@ impl Store {
         let key = key_of(resource, &value);
         let current = self.current(&key, &value)?;
         let spec_changed = current.value.get("spec") != value.get("spec");
-        let generation = current.declared.generation + i64::from(spec_changed);
+        let generation = current.declared.generation.saturating_add(i64::from(spec_changed));
         for field in ["uid", "creationTimestamp"] {
             let kept = current.value.pointer(&format!("/metadata/{field}")).cloned().unwrap_or_default();
             set_metadata(&mut value, field, kept);
@@ -326,8 +326,10 @@ fn copy_status(from: &Value, to: &mut Value) {
     };
 }
 
+/// A version that no clock and no counter could have come to is from a damaged file, and counts as none.
 fn version_of(value: &Value) -> u64 {
-    text(value, "/metadata/resourceVersion").and_then(|version| version.parse().ok()).unwrap_or(0)
+    let version = text(value, "/metadata/resourceVersion").and_then(|version| version.parse().ok());
+    version.filter(|version| *version < u64::MAX / 4).unwrap_or(0)
 }
 
 /// Whether the two differ in nothing but the version they were read at, and when their fields were set.
