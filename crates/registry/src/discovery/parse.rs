@@ -135,6 +135,9 @@ pub(super) fn too_many(groups: usize, role: catalog::Role) -> Option<Failure> {
 }
 
 #[cfg(test)]
+mod properties;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
