@@ -77,7 +77,7 @@ pub(crate) fn not_found() -> Response<Body> {
 /// failure. Addresses and certificates stay in conditions and logs.
 pub(crate) fn unavailable(server: &Arc<Server>, info: &RequestInfo<'_>, cause: Cause) -> Status {
     match cause {
-        Cause::RedirectRefused => return Status::redirect_refused(),
+        Cause::RedirectRefused => return explained(Status::redirect_refused(), server, info, cause),
         Cause::Overloaded => {
             let message = format!("{} {}", subject(server, info), cause.phrase());
             return Status::too_many_requests(message, RETRY_UNAVAILABLE);
@@ -86,15 +86,16 @@ pub(crate) fn unavailable(server: &Arc<Server>, info: &RequestInfo<'_>, cause: C
     }
     let message = format!("error trying to reach service: {} {}", subject(server, info), cause.phrase());
     match cause {
-        Cause::ResponseTimeout => {
-            let mut status = Status::timeout();
-            status.message =
-                format!("{}: {} {}", status.message, subject(server, info), cause.phrase()).into();
-            status
-        }
+        Cause::ResponseTimeout => explained(Status::timeout(), server, info, cause),
         Cause::ProtocolError | Cause::UnexpectedStatus => Status::bad_gateway(message),
         _ => Status::service_unavailable(message, RETRY_UNAVAILABLE),
     }
+}
+
+/// Upstream's words, which tools look for, and then whom they are about.
+fn explained(mut status: Status, server: &Server, info: &RequestInfo<'_>, cause: Cause) -> Status {
+    status.message = format!("{}: {} {}", status.message, subject(server, info), cause.phrase()).into();
+    status
 }
 
 /// `the server "wardle" for wardle.example.com/v1alpha1`, or `the core API server for apps/v1`.

@@ -193,7 +193,7 @@ impl Asked<'_> {
         match failed {
             Failed::Server(failure) => self.failed(pool, failure),
             Failed::Upload(failure) => upload_failed(failure),
-            Failed::TimedOut => Box::new(Status::timeout()),
+            Failed::TimedOut => self.failed(pool, Failure::new(Cause::ResponseTimeout, "no answer in time")),
         }
     }
 

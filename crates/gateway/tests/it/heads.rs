@@ -127,7 +127,8 @@ async fn redirects_pass_from_a_core_and_from_nobody_else() {
     let refused = client.get(FLUNDERS, &[]).await;
     assert_eq!(refused.status, 502);
     assert_eq!(refused.json()["kind"], "Status");
-    let words = "the backend attempted to redirect this request, which is not permitted";
+    let words = "the backend attempted to redirect this request, which is not permitted: \
+                 the server \"wardle\" for wardle.example.com/v1 answered with a redirect";
     assert_eq!(refused.json()["message"], words);
     assert_eq!(refused.header("location"), "");
     let passed = client.get("/apis/apps/v1/deployments", &[]).await;
