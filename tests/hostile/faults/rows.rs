@@ -102,7 +102,7 @@ const fn works(name: &'static str, shape: fn(Builder) -> Builder, fault: Fault) 
 }
 
 impl Row {
-    /// Its clients wait.
+    /// Its clients wait. HTTP/1.1 has no ping, so that a server of a busy machine is not taken for dead.
     const fn holds(mut self) -> Self {
         self.holds = true;
         self
@@ -148,8 +148,7 @@ pub(crate) const ROWS: &[Row] = &[
         "ResponseTimeout",
         Cause::ResponseTimeout,
         Seen::Refused(504, "Timeout", "did not answer in time"),
-    )
-    .holds(),
+    ),
     fault(
         "hung-http1",
         Fault::Act(|| Act::Hang),
@@ -193,6 +192,7 @@ pub(crate) const ROWS: &[Row] = &[
         Cause::ResponseTimeout,
         Seen::CutOff,
     )
+    .shaped(Builder::http1_only)
     .holds(),
     fault(
         "half-a-body",
@@ -201,16 +201,19 @@ pub(crate) const ROWS: &[Row] = &[
         Cause::ResponseTimeout,
         Seen::CutOff,
     )
+    .shaped(Builder::http1_only)
     .holds(),
     fault("endless", Fault::Act(|| Act::EndlessBody), "DocumentTooLarge", Cause::TooLarge, Seen::CutOff)
+        .shaped(Builder::http1_only)
         .holds(),
-    fault("cut-short", Fault::Act(|| Act::Truncate), "ConnectionLost", Cause::ConnectionLost, Seen::CutOff),
+    fault("cut-short", Fault::Act(|| Act::Truncate), "ConnectionLost", Cause::ConnectionLost, Seen::CutOff)
+        .shaped(Builder::http1_only),
     fault(
         "garbage",
         Fault::Garbage,
         "ProtocolError",
         Cause::ProtocolError,
-        Seen::Refused(502, "", "broke the HTTP protocol"),
+        Seen::Refused(502, "InternalError", "broke the HTTP protocol"),
     )
     .shaped(Builder::http1_only),
     fault(
@@ -225,7 +228,11 @@ pub(crate) const ROWS: &[Row] = &[
         Fault::Act(|| Act::Redirect("https://elsewhere.example.com/".to_owned())),
         "RedirectRefused",
         Cause::RedirectRefused,
-        Seen::Refused(502, "", "the backend attempted to redirect this request, which is not permitted"),
+        Seen::Refused(
+            502,
+            "InternalError",
+            "the backend attempted to redirect this request, which is not permitted",
+        ),
     ),
     fault("invalid-json", Fault::Act(|| Act::InvalidJson), "InvalidDocument", Cause::InvalidDocument, JSON),
     fault(
