@@ -206,8 +206,14 @@ pub(crate) const ROWS: &[Row] = &[
     fault("endless", Fault::Act(|| Act::EndlessBody), "DocumentTooLarge", Cause::TooLarge, Seen::CutOff)
         .shaped(Builder::http1_only)
         .holds(),
-    fault("cut-short", Fault::Act(|| Act::Truncate), "ConnectionLost", Cause::ConnectionLost, Seen::CutOff)
-        .shaped(Builder::http1_only),
+    fault(
+        "cut-short",
+        Fault::Act(|| Act::Truncate),
+        "ConnectionLost",
+        Cause::ConnectionLost,
+        Seen::Refused(503, UNREACHABLE, "closed the connection"),
+    )
+    .shaped(Builder::http1_only),
     fault(
         "garbage",
         Fault::Garbage,
