@@ -12,24 +12,25 @@ use tempfile::Builder;
 /// Whether a write has to survive a power cut when the call returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Durability {
-    /// Yes: file and folder are synced.
+    /// Yes: content and name of the file are on disk.
     Synced,
     /// No: what is lost can be had again.
     Relaxed,
 }
 
 /// Replaces the file at `path`, readable by its owner alone.
+///
+/// One sync has to do, after the rename: the file systems of Linux write a file's new name together with
+/// its content. A power cut between the two may leave a file without content where one was replaced; whoever
+/// cannot afford that keeps a copy of the content before.
 pub(crate) fn write(path: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
     let folder = path.parent().ok_or_else(|| io::Error::other("a state file lies in a folder"))?;
     // Temporary files are 0600 from the start.
     let mut file = Builder::new().prefix(".new-").tempfile_in(folder)?;
     file.write_all(bytes)?;
+    let file = file.persist(path).map_err(|error| error.error)?;
     if durability == Durability::Synced {
-        file.as_file().sync_all()?;
-    }
-    file.persist(path).map_err(|error| error.error)?;
-    if durability == Durability::Synced {
-        std::fs::File::open(folder)?.sync_all()?;
+        file.sync_all()?;
     }
     Ok(())
 }

@@ -28,8 +28,8 @@ pub(crate) use publish::Outputs;
 
 /// Changes this close together share a catalog.
 const COALESCE: Duration = Duration::from_millis(2);
-/// With many servers a catalog takes longer to build; at most half of the time goes into it.
-const LONGEST_COALESCE: Duration = Duration::from_millis(100);
+/// With many servers a catalog takes longer to build; a third of the time goes into it at most.
+const LONGEST_COALESCE: Duration = Duration::from_millis(400);
 /// Health and status concern all servers at once and nobody waits for them: at most a fifth of the time
 /// goes into them.
 const HEALTH_SHARE: u32 = 4;

@@ -62,8 +62,12 @@ impl Shelf {
         }
         let mut bytes = serde_json::to_vec_pretty(&value).map_err(|error| failed(error.into()))?;
         bytes.push(b'\n');
-        disk::write(&path, &bytes, Durability::Synced).map_err(failed)?;
-        // A copy that cannot be written costs nothing but a second chance.
+        disk::write(&path, &bytes, Durability::Synced).map_err(|error| {
+            restore(&path, &bytes);
+            failed(error)
+        })?;
+        // Only now: until the new content is safe, the copy is that of before. One that cannot be written
+        // costs nothing but a second chance.
         if let Err(error) = disk::write(&copy_of(&path), &bytes, Durability::Relaxed) {
             tracing::warn!(path = %path.display(), %error, "cannot write the spare copy of a registration");
         }
@@ -87,6 +91,21 @@ impl Shelf {
 
     fn path(&self, key: &ObjectKey) -> PathBuf {
         self.folder.join(key.resource.plural()).join(format!("{}.json", key.name))
+    }
+}
+
+/// What was refused is not to come back with the next start.
+fn restore(path: &Path, refused: &[u8]) {
+    if std::fs::read(path).is_ok_and(|found| found != refused) {
+        return;
+    }
+    let before = std::fs::read(copy_of(path));
+    let outcome = match before {
+        Ok(before) => disk::write(path, &before, Durability::Relaxed),
+        Err(_) => std::fs::remove_file(path),
+    };
+    if let Err(error) = outcome {
+        tracing::debug!(path = %path.display(), %error, "nothing to restore");
     }
 }
 
