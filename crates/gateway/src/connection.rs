@@ -95,7 +95,7 @@ pub(crate) async fn serve(
     }
 }
 
-async fn serve_http1(client: Arc<Client>, stream: TlsStream<TcpStream>, _place: Place) {
+fn serve_http1(client: Arc<Client>, stream: TlsStream<TcpStream>, place: Place) -> impl Future<Output = ()> {
     let door = client.door.clone();
     let io = TokioIo::new(ClientIo::new(stream, client.clone()));
     let mut builder = http1::Builder::new();
@@ -104,18 +104,10 @@ async fn serve_http1(client: Arc<Client>, stream: TlsStream<TcpStream>, _place: 
         .header_read_timeout(door.limits.header_timeout)
         .max_buf_size(door.limits.max_head_bytes.max(8192));
     let connection = builder.serve_connection(io, Requests(client)).with_upgrades();
-    tokio::pin!(connection);
-    tokio::select! {
-        _ = connection.as_mut() => return,
-        () = door.shutdown.reached(Phase::Draining) => connection.as_mut().graceful_shutdown(),
-    }
-    tokio::select! {
-        _ = connection => {}
-        () = door.shutdown.reached(Phase::Ended) => {}
-    }
+    until_ended(connection, |connection| connection.graceful_shutdown(), door, place)
 }
 
-async fn serve_http2(client: Arc<Client>, stream: TlsStream<TcpStream>, _place: Place) {
+fn serve_http2(client: Arc<Client>, stream: TlsStream<TcpStream>, place: Place) -> impl Future<Output = ()> {
     let door = client.door.clone();
     let limits = &door.limits;
     let io = TokioIo::new(ClientIo::opening(stream, client.clone()));
@@ -129,14 +121,28 @@ async fn serve_http2(client: Arc<Client>, stream: TlsStream<TcpStream>, _place: 
         .keep_alive_interval(limits.ping_interval)
         .keep_alive_timeout(limits.ping_interval);
     let connection = builder.serve_connection(io, Requests(client));
-    tokio::pin!(connection);
-    tokio::select! {
-        _ = connection.as_mut() => return,
-        () = door.shutdown.reached(Phase::Draining) => connection.as_mut().graceful_shutdown(),
-    }
-    tokio::select! {
-        _ = connection => {}
-        () = door.shutdown.reached(Phase::Ended) => {}
+    until_ended(connection, |connection| connection.graceful_shutdown(), door, place)
+}
+
+/// Drives a connection; tells it to come to an end when the door stops, and leaves it when the time for
+/// that is over. No `async fn`, for that would hold its arguments twice, and there are as many of these
+/// as there are clients.
+fn until_ended<C: Future + Unpin>(
+    mut connection: C,
+    graceful_shutdown: fn(Pin<&mut C>),
+    door: Arc<Door>,
+    place: Place,
+) -> impl Future<Output = ()> {
+    async move {
+        let _place = &place;
+        tokio::select! {
+            _ = &mut connection => return,
+            () = door.shutdown.reached(Phase::Draining) => graceful_shutdown(Pin::new(&mut connection)),
+        }
+        tokio::select! {
+            _ = &mut connection => {}
+            () = door.shutdown.reached(Phase::Ended) => {}
+        }
     }
 }
 
