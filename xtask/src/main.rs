@@ -1,5 +1,6 @@
-//! The project's own commands: `cargo xtask test` and `cargo xtask upstream`.
+//! The project's own commands: `cargo xtask test`, `cargo xtask bench` and `cargo xtask upstream`.
 
+mod bench;
 mod command;
 mod components;
 mod test;
@@ -24,6 +25,8 @@ struct Arguments {
 enum Task {
     /// Prepares what the tests need, runs all checks and tests, and sums up.
     Test(test::Arguments),
+    /// Measures the optimised binary against its peers.
+    Bench(bench::Arguments),
     /// Builds or installs the real components named in upstream/components.toml; starts nothing.
     Upstream(upstream::Arguments),
 }
@@ -32,6 +35,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = Workspace::find().and_then(|workspace| match arguments.task {
         Task::Test(arguments) => test::run(&workspace, &arguments),
+        Task::Bench(arguments) => bench::run(&workspace, &arguments),
         Task::Upstream(arguments) => upstream::run(&workspace, &arguments),
     });
     match outcome {

@@ -39,16 +39,16 @@ pub struct DoorArgs {
     /// The release binary under test.
     #[arg(long)]
     pub trellis: PathBuf,
-    /// Folder with kube-apiserver and etcd; without it that peer is left out, and said so.
-    #[arg(long)]
-    pub kubernetes: Option<PathBuf>,
     /// Alternating rounds of each comparison.
     #[arg(long, default_value_t = 15)]
     pub rounds: usize,
-    /// Only these works (get, list, watches, registrations, start, neighbours, failover).
+    /// Only these works (get, list, watches, registrations, neighbours, failover).
     #[arg(long, value_delimiter = ',')]
     pub only: Vec<String>,
-    /// Where the figures go, as JSON.
+    /// The commit that is measured, for the report.
+    #[arg(long, default_value = "unknown")]
+    pub commit: String,
+    /// Where the figures go, as JSON; those of works that are left out are kept as they stand there.
     #[arg(long)]
     pub out: Option<PathBuf>,
 }

@@ -1,5 +1,6 @@
 //! The processes that are compared, and the folder that they share.
 
+mod aggregator;
 mod door;
 mod nginx;
 
@@ -8,6 +9,7 @@ use std::{net::SocketAddr, path::PathBuf, process::Command};
 use anyhow::{Context, Result};
 use pki::{Authority, CertifiedKey, Leaf};
 
+pub use aggregator::Aggregator;
 pub use door::Door;
 pub use nginx::{Buffering, Nginx};
 
@@ -51,10 +53,15 @@ impl Lab {
     /// Starts a process of backends; see [`crate::backend::Args`].
     pub fn backend(&self, name: &str, listen: SocketAddr, extra: &[&str]) -> Result<Process> {
         let mut command = Command::new(std::env::current_exe().context("find this program")?);
+        self.backend_command(&mut command, listen, extra);
+        Process::start(name, &mut command, &self.path(&format!("{name}.log")))
+    }
+
+    /// Adds the arguments of a process of backends.
+    fn backend_command(&self, command: &mut Command, listen: SocketAddr, extra: &[&str]) {
         command.args(["backend", "--listen", &listen.to_string()]);
         command.arg("--cert").arg(self.path("server.crt")).arg("--key").arg(self.path("server.key"));
         command.args(extra);
-        Process::start(name, &mut command, &self.path(&format!("{name}.log")))
     }
 }
 

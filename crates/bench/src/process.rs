@@ -40,15 +40,7 @@ impl Process {
 
     /// What it and its children have used so far.
     pub fn usage(&self) -> Result<Usage> {
-        let mut usage = Usage::default();
-        for pid in family(self.child.id())? {
-            usage.cpu_seconds += cpu_seconds(pid).unwrap_or(0.0);
-            usage.memory_kb += memory_kb(pid).unwrap_or(0.0);
-        }
-        if usage.memory_kb == 0.0 {
-            bail!("{} is no longer running", self.name);
-        }
-        Ok(usage)
+        usage(self.child.id()).with_context(|| self.name.clone())
     }
 
     /// Sends a signal by its name, such as `STOP`.
@@ -87,6 +79,19 @@ impl Drop for Process {
             Command::new("kill").args(["-KILL", &pid.to_string()]).stderr(Stdio::null()).status().ok();
         }
     }
+}
+
+/// What a process and its children have used so far.
+pub fn usage(root: u32) -> Result<Usage> {
+    let mut usage = Usage::default();
+    for pid in family(root)? {
+        usage.cpu_seconds += cpu_seconds(pid).unwrap_or(0.0);
+        usage.memory_kb += memory_kb(pid).unwrap_or(0.0);
+    }
+    if usage.memory_kb == 0.0 {
+        bail!("process {root} is no longer running");
+    }
+    Ok(usage)
 }
 
 /// The process and its descendants.

@@ -12,6 +12,7 @@ use crate::stats::Estimate;
 /// The rows of one run.
 #[derive(Default)]
 pub struct Report {
+    work: String,
     rows: Vec<Value>,
 }
 
@@ -37,6 +38,11 @@ impl Goal {
 }
 
 impl Report {
+    /// The rows that follow belong to `work`.
+    pub fn begin(&mut self, work: &str) {
+        work.clone_into(&mut self.work);
+    }
+
     /// A ratio with its interval.
     pub fn ratio(&mut self, work: &str, estimate: Estimate, goal: Goal) {
         self.add(work, estimate.median, &estimate.to_string(), "ratio", goal, json!(estimate));
@@ -62,13 +68,21 @@ impl Report {
     /// Says that something was not measured, and why.
     pub fn skipped(&mut self, work: &str, reason: &str) {
         println!("{work:<64} not measured: {reason}");
-        self.rows.push(json!({"work": work, "skipped": reason}));
+        self.rows.push(json!({"of": self.work, "work": work, "skipped": reason}));
     }
 
-    /// Writes the JSON document.
-    pub fn write(&self, path: &Path) -> Result<()> {
-        let document = json!({"benchmark": "door", "rows": self.rows});
-        fs::write(path, serde_json::to_string_pretty(&document)? + "\n")?;
+    /// Writes the JSON document. Rows of works that this run left out are taken over, with their commit.
+    pub fn write(&self, path: &Path, commit: &str) -> Result<()> {
+        let before: Value =
+            fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+        let measured = |row: &Value| self.rows.iter().any(|own| own["of"] == row["of"]);
+        let kept = before["rows"].as_array().into_iter().flatten().filter(|row| !measured(row)).cloned();
+        let own = self.rows.iter().cloned().map(|mut row| {
+            row["commit"] = json!(commit);
+            row
+        });
+        let rows: Vec<Value> = kept.chain(own).collect();
+        fs::write(path, serde_json::to_string_pretty(&json!({"benchmark": "door", "rows": rows}))? + "\n")?;
         Ok(())
     }
 }

@@ -5,8 +5,8 @@ use anyhow::{Result, ensure};
 use crate::{
     DoorArgs,
     client::{Connection, Http, burst, connections},
-    peers::{Buffering, Door, Lab, Nginx, free_ports},
-    process::Process,
+    peers::{Aggregator, Buffering, Door, Lab, Nginx, free_ports},
+    process::{Process, Usage},
     report::{Goal, Report},
     stats::{estimate, ratios},
 };
@@ -17,6 +17,13 @@ const LIST: &str = "/apis/g0.bench.example.com/v1/items";
 /// GETs of 1 kB over 1, 16 and 64 connections of both versions of HTTP.
 pub async fn get(lab: &Lab, args: &DoorArgs, report: &mut Report) -> Result<()> {
     let pair = Pair::start(lab, args, Buffering::On, GET).await?;
+    let aggregator = match Aggregator::start(lab, GET).await {
+        Ok(aggregator) => Some(aggregator),
+        Err(reason) => {
+            report.skipped("GET 1 kB: CPU, kube-apiserver's aggregator / door", &format!("{reason:#}"));
+            None
+        }
+    };
     for http in [Http::One, Http::Two] {
         for (count, goal) in [(1, 1.4), (16, 1.15), (64, 1.15)] {
             let rounds = pair.rounds(http, count, GET, args.rounds, 4000).await?;
@@ -25,6 +32,10 @@ pub async fn get(lab: &Lab, args: &DoorArgs, report: &mut Report) -> Result<()> 
             report.figure(&format!("{name}: CPU of the door per 1,000"), rounds.door_cpu(), "s", Goal::None);
             if count == 16 {
                 report.ratio(&format!("{name}: requests/s, door / nginx"), rounds.rate(), Goal::AtLeast(1.0));
+            }
+            if let Some(aggregator) = &aggregator {
+                let times = pair.against(aggregator, http, count, args.rounds, 1000).await?;
+                report.ratio(&format!("{name}: CPU, aggregator / door"), times, Goal::AtLeast(8.0));
             }
         }
     }
@@ -97,25 +108,49 @@ impl Pair {
         let mut door = connections(&self.door.target, http, count).await?;
         let mut nginx = connections(&self.nginx.target, http, count).await?;
         let mut found = Rounds::default();
-        measure(&self.door.process, &mut door, path, requests).await?;
-        measure(&self.nginx.process, &mut nginx, path, requests).await?;
+        let of_door = || self.door.process.usage();
+        let of_nginx = || self.nginx.process.usage();
+        measure(&of_door, &mut door, path, requests).await?;
+        measure(&of_nginx, &mut nginx, path, requests).await?;
         for _ in 0..rounds {
-            found.door.push(measure(&self.door.process, &mut door, path, requests).await?);
-            found.nginx.push(measure(&self.nginx.process, &mut nginx, path, requests).await?);
+            found.door.push(measure(&of_door, &mut door, path, requests).await?);
+            found.nginx.push(measure(&of_nginx, &mut nginx, path, requests).await?);
         }
         Ok(found)
+    }
+
+    /// How many times the door's processor time kube-apiserver needs for the same request.
+    async fn against(
+        &self,
+        aggregator: &Aggregator,
+        http: Http,
+        count: usize,
+        rounds: usize,
+        requests: usize,
+    ) -> Result<crate::stats::Estimate> {
+        let mut door = connections(&self.door.target, http, count).await?;
+        let mut other = connections(&aggregator.target, http, count).await?;
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        measure(|| aggregator.usage(), &mut other, GET, requests).await?;
+        for _ in 0..rounds {
+            theirs.push(measure(|| aggregator.usage(), &mut other, GET, requests).await?.cpu_per_thousand);
+            ours.push(
+                measure(|| self.door.process.usage(), &mut door, GET, requests).await?.cpu_per_thousand,
+            );
+        }
+        Ok(ratios(&theirs, &ours))
     }
 }
 
 async fn measure(
-    process: &Process,
+    usage: impl Fn() -> Result<Usage>,
     connections: &mut [Connection],
     path: &str,
     requests: usize,
 ) -> Result<Round> {
-    let before = process.usage()?;
+    let before = usage()?;
     let burst = burst(connections, path, requests).await;
-    let after = process.usage()?;
+    let after = usage()?;
     ensure!(burst.errors == 0, "{} of {} requests failed", burst.errors, requests);
     let cpu = after.cpu_seconds - before.cpu_seconds;
     Ok(Round {
