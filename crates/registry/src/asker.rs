@@ -1,6 +1,9 @@
 //! The door's own requests to a server: as whom, with what bounds.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use bytes::Bytes;
 use catalog::{Cause, Failure, IdentityMode, Role, Server};
@@ -8,12 +11,13 @@ use dial::{Answer, Call, Client};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use kube_wire::{UserInfo, identity};
 
-use crate::config::Polling;
+use crate::{config::Polling, glance::Glances};
 
 /// Asks one endpoint of a server.
 #[derive(Clone, Debug)]
 pub(crate) struct Asker {
     pub(crate) client: Arc<Client>,
+    glances: Option<Glances>,
     headers: Arc<HeaderMap>,
     polling: Arc<Polling>,
     role: Role,
@@ -33,16 +37,24 @@ const CORE_FACTOR: usize = 8;
 impl Asker {
     pub(crate) fn new(
         client: Arc<Client>,
+        glances: Glances,
         headers: Arc<HeaderMap>,
         polling: Arc<Polling>,
         server: &Server,
     ) -> Self {
-        Self { client, headers, polling, role: server.role, identity: server.identity }
+        Self {
+            client,
+            glances: Some(glances),
+            headers,
+            polling,
+            role: server.role,
+            identity: server.identity,
+        }
     }
 
     /// The same without an identity: under the door's own credentials alone.
     pub(crate) fn as_oneself(&self) -> Self {
-        Self { headers: Arc::default(), ..self.clone() }
+        Self { headers: Arc::default(), glances: None, ..self.clone() }
     }
 
     pub(crate) fn role(&self) -> Role {
@@ -51,6 +63,20 @@ impl Asker {
 
     pub(crate) fn identity(&self) -> IdentityMode {
         self.identity
+    }
+
+    /// Whether the document at `path` is certainly still the one with this ETag. False says nothing.
+    pub(crate) async fn unchanged(&self, path: &str, accept: &str, etag: Option<&str>) -> bool {
+        match (&self.glances, etag) {
+            (Some(glances), Some(etag)) => glances.unchanged(path, accept, etag).await,
+            _ => false,
+        }
+    }
+
+    /// When the certificate ends that the server showed last.
+    pub(crate) fn certificate_end(&self) -> Option<SystemTime> {
+        let glanced = self.glances.as_ref().and_then(Glances::certificate_end);
+        self.client.certificate_end().or(glanced)
     }
 
     /// GETs `path`; an answer of 304 only when `etag` is given.

@@ -50,6 +50,9 @@ pub(crate) type Named = Option<Arc<[(String, String)]>>;
 /// Asks for the list of groups, and for everything in it when it has changed.
 pub(crate) async fn discover(asker: &Asker, named: &Named, known: Option<&Mark>) -> Result<Found, Failure> {
     let etag = known.and_then(|mark| mark.etag.as_deref());
+    if asker.unchanged("/apis", ACCEPT, etag).await {
+        return Ok(Found::Unchanged);
+    }
     let mut answer = asker.get(Kind::Discovery, "/apis", ACCEPT, etag).await?;
     if answer.status == StatusCode::NOT_ACCEPTABLE {
         answer = asker.get(Kind::Discovery, "/apis", ACCEPT_LEGACY, etag).await?;

@@ -16,6 +16,7 @@ mod discovery;
 mod disk;
 pub mod documents;
 pub mod files;
+mod glance;
 mod hub;
 mod last_good;
 pub mod object;

@@ -86,6 +86,19 @@ struct IndexEntry {
     server_relative_url: String,
 }
 
+/// Whether everything that is wanted is certainly as it was. False says nothing.
+pub(crate) async fn unchanged(asker: &Asker, wanted: &Wanted, known: &Known) -> bool {
+    let accept = "application/json";
+    if known.has_v3 && !asker.unchanged(&wanted.paths.v3, accept, known.index_etag.as_deref()).await {
+        return false;
+    }
+    if known.has_v3 && !wanted.v2 {
+        return true;
+    }
+    let etag = known.v2.as_ref().and_then(|kept| kept.etag.as_deref());
+    asker.unchanged(&wanted.paths.v2, accept, etag).await
+}
+
 /// Looks at everything that is wanted. What could be had is in the result even when something failed.
 pub(crate) async fn refresh(
     asker: &Asker,

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{Arc, atomic::AtomicI64},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use catalog::{Failure, Server};
@@ -10,7 +10,10 @@ use dial::{Client, TlsSetup};
 use http::HeaderMap;
 
 use super::{EndpointState, Pace};
-use crate::{asker::Asker, clock, config::Polling, discovery::Found};
+use crate::{asker::Asker, clock, config::Polling, discovery::Found, glance::Glances};
+
+/// How long a glance waits for its answer, before the question is put properly.
+const GLANCE: Duration = Duration::from_millis(1500);
 
 /// An endpoint with what is known of it.
 pub(super) struct Probe {
@@ -58,8 +61,10 @@ impl Probe {
                 old => old.map(|probe| probe.state),
             };
             let asker = setup.clone().map(|setup| {
+                let patience = GLANCE.min(polling.head_timeout);
+                let glances = Glances::new(server, endpoint, Arc::clone(&setup), headers, patience);
                 let client = Client::new(Arc::clone(server), endpoint.clone(), setup);
-                Asker::new(Arc::new(client), Arc::clone(headers), Arc::clone(polling), server)
+                Asker::new(Arc::new(client), glances, Arc::clone(headers), Arc::clone(polling), server)
             });
             let state = known.unwrap_or_else(|| EndpointState {
                 address,
@@ -92,6 +97,6 @@ impl Probe {
     /// End of the certificate that it showed.
     pub(super) fn certificate_end(&self) -> Option<i64> {
         let asker = self.asker.as_ref().ok()?;
-        asker.client.certificate_end().map(clock::seconds)
+        asker.certificate_end().map(clock::seconds)
     }
 }

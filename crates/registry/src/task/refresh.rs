@@ -45,6 +45,9 @@ impl Task {
         let (known, discovery) = (self.known.openapi.clone(), self.known.discovery.clone());
         let keeper = self.shared.keeper.clone();
         self.refreshing = Some(Box::pin(async move {
+            if !lists && openapi::unchanged(&asker, &wanted, &known).await {
+                return (None, known, None, v2);
+            }
             let with_lists = async {
                 match discovery {
                     Some(discovery) if lists => lists_of(&asker, &discovery, legacy).await,
@@ -53,6 +56,10 @@ impl Task {
             };
             let documents = openapi::refresh(&asker, &keeper, &wanted, known);
             let (discovery, (known, failure)) = tokio::join!(with_lists, documents);
+            if known.index_etag.is_some() && failure.is_none() {
+                // From here on a glance will do for a long time.
+                asker.client.disconnect();
+            }
             (discovery, known, failure, v2)
         }));
     }
