@@ -33,7 +33,7 @@ struct Client {
 }
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let lab = SharedLab::default();
+    let lab = SharedLab::new();
     let missing = Lab::available().err();
     let mut trials: Vec<Trial> = clients()
         .into_iter()

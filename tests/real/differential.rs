@@ -9,16 +9,13 @@ mod cases;
 mod differences;
 mod sides;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::{Arc, OnceLock},
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use libtest_mimic::Trial;
 
 use crate::{
     lab::Lab,
-    rows::{skipped, trial},
+    rows::{Shared, skipped, trial},
 };
 use answer::Answer;
 use cases::{Case, read_cases};
@@ -32,7 +29,7 @@ const ENTRIES: usize = 25;
 
 pub(crate) fn trials() -> Vec<Trial> {
     let cases = read_cases();
-    let run = SharedRun(Arc::new(OnceLock::new()));
+    let run = SharedRun(Shared::new());
     let mut trials = vec![counts(cases.len())];
     let missing = Lab::available().err();
     for case in &cases {
@@ -65,7 +62,7 @@ fn counts(cases: usize) -> Trial {
 
 /// All requests through both, once.
 #[derive(Clone)]
-struct SharedRun(Arc<OnceLock<Run>>);
+struct SharedRun(Shared<Run>);
 
 struct Run {
     differences: Differences,
@@ -75,7 +72,7 @@ struct Run {
 
 impl SharedRun {
     fn get(&self) -> &Run {
-        self.0.get_or_init(|| {
+        self.0.get(|| {
             let cases = read_cases();
             let mut sides = Sides::start();
             let aggregator = sides.aggregator(&cases);

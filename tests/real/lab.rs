@@ -1,14 +1,13 @@
 //! Servers that many tests share: started when the first test needs them, ended with the last.
 
-use std::{
-    env,
-    sync::{Arc, Mutex, OnceLock},
-};
+use std::{env, sync::Mutex};
 
 use testkit::{
     TempPki,
     real::{Core, Door, DoorBuilder, Network, SampleServer, Unavailable, companion, program, program_version},
 };
+
+use crate::rows::Shared;
 
 /// A core with sample-apiserver behind its aggregator, and the door before both.
 pub(crate) struct Lab {
@@ -20,13 +19,18 @@ pub(crate) struct Lab {
 }
 
 /// A lab that is started once, by whoever needs it first.
-#[derive(Clone, Default)]
-pub(crate) struct SharedLab(Arc<OnceLock<Lab>>);
+#[derive(Clone)]
+pub(crate) struct SharedLab(Shared<Lab>);
 
 impl SharedLab {
+    /// Not started yet.
+    pub(crate) fn new() -> Self {
+        Self(Shared::new())
+    }
+
     /// The lab.
     pub(crate) fn get(&self) -> &Lab {
-        self.0.get_or_init(|| Lab::start().unwrap_or_else(|missing| panic!("{missing}")))
+        self.0.get(|| Lab::start().unwrap_or_else(|missing| panic!("{missing}")))
     }
 }
 

@@ -7,6 +7,7 @@ mod clients;
 mod differential;
 mod lab;
 mod rows;
+mod soak;
 mod third_parties;
 mod upgrades;
 
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
         clients::trials(),
         upgrades::trials(),
         third_parties::trials(),
+        soak::trials(),
     ]
     .into_iter()
     .flatten()

@@ -16,7 +16,7 @@ use crate::{
 type Test = fn(&Lab);
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let lab = SharedLab::default();
+    let lab = SharedLab::new();
     let missing = Lab::available().err();
     let tests: [(&str, Test, &[&str]); 5] = [
         ("sample-apiserver's own manifests", sample_server, &[]),

@@ -5,7 +5,7 @@ use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{Shutdown, TcpStream},
     process::Child,
-    sync::{Arc, OnceLock},
+    sync::OnceLock,
     thread,
 };
 
@@ -16,7 +16,7 @@ use testkit::{
     real::{Door, DoorBuilder, Kubectl, Unavailable, UpgradeServer, program},
 };
 
-use crate::rows::{skipped, trial};
+use crate::rows::{Shared, skipped, trial};
 
 /// What goes each way.
 const BYTES: usize = 100 << 20;
@@ -40,8 +40,8 @@ struct World {
     pki: TempPki,
 }
 
-#[derive(Clone, Default)]
-struct Shared(Arc<OnceLock<World>>);
+#[derive(Clone)]
+struct SharedWorld(Shared<World>);
 
 type Test = fn(&Kubectl);
 
@@ -57,7 +57,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("100 MB go through port-forward, half-closed", forward_in),
         ("100 MB come out of port-forward, 10 MB echo", forward_out),
     ];
-    let world = Shared::default();
+    let world = SharedWorld(Shared::new());
     let missing = ["upgrade-server", "kubectl"].into_iter().find_map(|name| program(name).err());
     let mut trials = Vec::new();
     for transport in TRANSPORTS {
@@ -73,9 +73,9 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials
 }
 
-impl Shared {
+impl SharedWorld {
     fn kubectl(&self, transport: Transport) -> Kubectl {
-        let world = self.0.get_or_init(|| World::start().unwrap_or_else(|missing| panic!("{missing}")));
+        let world = self.0.get(|| World::start().unwrap_or_else(|missing| panic!("{missing}")));
         let kubeconfig = world.door.kubeconfig_of(&world.pki, "admin", &["system:masters", "others"]);
         Kubectl::kubectl(&kubeconfig)
             .expect("kubectl")

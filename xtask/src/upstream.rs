@@ -67,11 +67,8 @@ pub(crate) struct Selection {
 
 impl Selection {
     fn wants(&self, name: &str, run: Run) -> bool {
-        if self.names.is_empty() {
-            self.full || run == Run::Suite
-        } else {
-            self.names.iter().any(|n| n == name)
-        }
+        let named = self.names.is_empty() || self.names.iter().any(|wanted| wanted == name);
+        named && (self.full || run == Run::Suite)
     }
 
     fn check(&self, components: &Components) -> Result<()> {

@@ -41,6 +41,28 @@ pub(crate) const AREAS: &[Area] = &[
         }],
     },
     Area {
+        name: "streams",
+        about: "exec, attach, logs and port-forward, 100 MB each way; servers as their own projects ship them",
+        units: &[
+            Unit {
+                name: "streams",
+                package: "tests",
+                target: "real",
+                filter: "streams",
+                long: false,
+                environment: &[("TRELLIS_FULL", "1")],
+            },
+            Unit {
+                name: "third-parties",
+                package: "tests",
+                target: "real",
+                filter: "third_parties",
+                long: false,
+                environment: &[("TRELLIS_FULL", "1")],
+            },
+        ],
+    },
+    Area {
         name: "versions",
         about: "the client matrix in front of every supported version of kube-apiserver, with every kubectl",
         units: &[
@@ -77,6 +99,18 @@ pub(crate) const AREAS: &[Area] = &[
                 environment: &[("TRELLIS_FULL", "1"), ("TRELLIS_CORE_VERSION", "1.34.4")],
             },
         ],
+    },
+    Area {
+        name: "soak",
+        about: "use while servers come and go; memory at the end against memory after a quarter",
+        units: &[Unit {
+            name: "soak",
+            package: "tests",
+            target: "real",
+            filter: "soak",
+            long: false,
+            environment: &[("TRELLIS_FULL", "1")],
+        }],
     },
     Area {
         name: "spoof",
