@@ -4,7 +4,9 @@ use std::{env, sync::Mutex};
 
 use testkit::{
     TempPki,
-    real::{Core, Door, DoorBuilder, Network, SampleServer, Unavailable, companion, program, program_version},
+    real::{
+        Core, Door, DoorBuilder, Network, SampleServer, Unavailable, companion, program, program_version,
+    },
 };
 
 use crate::rows::Shared;

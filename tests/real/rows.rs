@@ -37,7 +37,8 @@ impl<T> Shared<T> {
 
     /// It, made by `make` if need be.
     pub(crate) fn get(&self, make: impl FnOnce() -> T) -> &T {
-        let made = self.0.get_or_init(|| catch_unwind(AssertUnwindSafe(make)).map_err(|panic| message(&*panic)));
+        let made =
+            self.0.get_or_init(|| catch_unwind(AssertUnwindSafe(make)).map_err(|panic| message(&*panic)));
         made.as_ref().unwrap_or_else(|reason| panic!("{reason}"))
     }
 }

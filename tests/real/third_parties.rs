@@ -65,14 +65,18 @@ fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 fn sample_server(lab: &Lab) {
     let kubectl = kubectl(lab);
     let resources = kubectl.ok(&["api-resources", "--api-group=wardle.example.com", "-o", "name"]);
-    assert_eq!(resources.lines().collect::<Vec<_>>(), ["fischers.wardle.example.com", "flunders.wardle.example.com"]);
+    assert_eq!(
+        resources.lines().collect::<Vec<_>>(),
+        ["fischers.wardle.example.com", "flunders.wardle.example.com"]
+    );
     // The core's groups are there too, and its objects are the core's.
     let direct = Kubectl::kubectl(&lab.core.kubeconfig()).expect("kubectl");
     let uid = ["get", "namespace", "default", "-o", "jsonpath={.metadata.uid}"];
     assert_eq!(kubectl.ok(&uid), direct.ok(&uid));
     let condition = "jsonpath={.status.conditions[?(@.type=='Available')].status}";
     assert_eq!(kubectl.ok(&["get", "apiservice", "v1alpha1.wardle.example.com", "-o", condition]), "True");
-    let servers = lab.door.trellis(&lab.door.kubeconfig_of(lab.pki(), "admin", &["system:masters"])).expect("trellis");
+    let servers =
+        lab.door.trellis(&lab.door.kubeconfig_of(lab.pki(), "admin", &["system:masters"])).expect("trellis");
     let listed = servers.ok(&["servers"]);
     assert!(listed.contains("wardle"), "{listed}");
 }
@@ -89,7 +93,12 @@ fn metrics_server(lab: &Lab) {
     assert!(resources.contains("nodes.metrics.k8s.io"), "{resources}");
     let top = kubectl.run(&["top", "nodes"]);
     // There are no nodes, and it says just that.
-    assert!(format!("{}{}", top.text(), top.stderr).contains("No resources found"), "{}{}", top.text(), top.stderr);
+    assert!(
+        format!("{}{}", top.text(), top.stderr).contains("No resources found"),
+        "{}{}",
+        top.text(),
+        top.stderr
+    );
 }
 
 /// The token of a service account is judged by the core, and carries its rights to a federated server.
@@ -102,24 +111,37 @@ fn service_account(lab: &Lab) {
     let ca = lab.pki().file("door-ca.crt", lab.pki().server_ca.certificate_pem());
     let ca = format!("--certificate-authority={}", ca.display());
     let nobody = Kubectl::kubectl(&lab.pki().file("empty.kubeconfig", b"")).expect("kubectl");
-    let who = nobody.ok(&["auth", "whoami", "-o", "jsonpath={.status.userInfo.username}", &bearer, &server, &ca]);
+    let who =
+        nobody.ok(&["auth", "whoami", "-o", "jsonpath={.status.userInfo.username}", &bearer, &server, &ca]);
     assert_eq!(who, "system:serviceaccount:default:robot");
     let list = ["get", "flunders", &bearer, &server, &ca];
     let refused = nobody.run(&list);
     assert!(refused.stderr.contains("system:serviceaccount:default:robot"), "{}", refused.stderr);
     admin.ok(&["create", "clusterrole", "robot", "--verb=list", "--resource=flunders.wardle.example.com"]);
-    admin.ok(&["create", "clusterrolebinding", "robot", "--clusterrole=robot", "--serviceaccount=default:robot"]);
+    admin.ok(&[
+        "create",
+        "clusterrolebinding",
+        "robot",
+        "--clusterrole=robot",
+        "--serviceaccount=default:robot",
+    ]);
     eventually("the robot may list", || nobody.run(&list).code == 0);
 }
 
 /// Without the core's front-proxy pair, the door speaks for users by impersonation.
 fn impersonating(lab: &Lab) {
     let door = DoorBuilder::new(lab.pki()).core_impersonating(&lab.core).start().expect("a door");
-    let user = Kubectl::kubectl(&door.kubeconfig_of(lab.pki(), "somebody", &["some", "others"])).expect("kubectl");
-    let who = user.ok(&["auth", "whoami", "-o", "jsonpath={.status.userInfo.username} {.status.userInfo.groups}"]);
+    let user =
+        Kubectl::kubectl(&door.kubeconfig_of(lab.pki(), "somebody", &["some", "others"])).expect("kubectl");
+    let who =
+        user.ok(&["auth", "whoami", "-o", "jsonpath={.status.userInfo.username} {.status.userInfo.groups}"]);
     assert_eq!(who, r#"somebody ["some","others","system:authenticated"]"#);
     let refused = user.run(&["get", "secrets"]);
-    assert!(refused.stderr.contains(r#"User "somebody" cannot list resource "secrets""#), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains(r#"User "somebody" cannot list resource "secrets""#),
+        "{}",
+        refused.stderr
+    );
 }
 
 fn custom_resource(lab: &Lab) {
@@ -140,13 +162,19 @@ fn custom_resource(lab: &Lab) {
         .to_string(),
     );
     eventually("the new kind is in discovery", || {
-        kubectl.run(&["api-resources", "--api-group=shop.example.com", "-o", "name"]).text().contains("gadgets")
+        kubectl
+            .run(&["api-resources", "--api-group=shop.example.com", "-o", "name"])
+            .text()
+            .contains("gadgets")
     });
     kubectl.apply(r#"{"apiVersion":"shop.example.com/v1","kind":"Gadget","metadata":{"name":"one"}}"#);
     assert_eq!(kubectl.ok(&["get", "gadgets", "-o", "name"]), "gadget.shop.example.com/one\n");
     kubectl.ok(&["delete", "crd", "gadgets.shop.example.com"]);
     eventually("the kind is gone from discovery", || {
-        !kubectl.run(&["api-resources", "--api-group=shop.example.com", "-o", "name"]).text().contains("gadgets")
+        !kubectl
+            .run(&["api-resources", "--api-group=shop.example.com", "-o", "name"])
+            .text()
+            .contains("gadgets")
     });
 }
 
@@ -158,7 +186,8 @@ fn alone() -> Result<(), Unavailable> {
     let (trellis, kubectl) = (door.trellis(&kubeconfig)?, Kubectl::kubectl(&kubeconfig)?);
     let ca = pki.file("sample-ca.crt", pki.server_ca.certificate_pem());
     trellis.ok(&["register", &sample.url(), "--name=sample", "--ca", &ca.to_string_lossy()]);
-    let flunder = r#"{"apiVersion":"wardle.example.com/v1alpha1","kind":"Flunder","metadata":{"name":"one"}}"#;
+    let flunder =
+        r#"{"apiVersion":"wardle.example.com/v1alpha1","kind":"Flunder","metadata":{"name":"one"}}"#;
     kubectl.apply(flunder);
     assert_eq!(kubectl.ok(&["get", "flunders", "-o", "name"]), "flunder.wardle.example.com/one\n");
 
@@ -167,7 +196,11 @@ fn alone() -> Result<(), Unavailable> {
     let resources = ["api-resources", "--api-group=wardle.example.com", "-o", "name"];
     assert!(kubectl.ok(&resources).contains("flunders"));
     let failed = kubectl.run(&["get", "flunders"]);
-    assert!(failed.stderr.contains("ServiceUnavailable") || failed.stderr.contains("unable to handle"), "{}", failed.stderr);
+    assert!(
+        failed.stderr.contains("ServiceUnavailable") || failed.stderr.contains("unable to handle"),
+        "{}",
+        failed.stderr
+    );
 
     trellis.ok(&["unregister", "sample"]);
     assert_eq!(kubectl.run(&resources).text(), "");

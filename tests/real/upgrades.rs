@@ -137,13 +137,22 @@ fn refusal(kubectl: &Kubectl) {
     for command in [&["exec", "forbidden", "--", "cat"][..], &["port-forward", "pod/forbidden", ":7"]] {
         let finished = kubectl.run(command);
         assert_ne!(finished.code, 0);
-        assert!(finished.stderr.contains("nobody enters this pod: the server itself says so"), "{}", finished.stderr);
+        assert!(
+            finished.stderr.contains("nobody enters this pod: the server itself says so"),
+            "{}",
+            finished.stderr
+        );
     }
 }
 
 fn identity(kubectl: &Kubectl) {
     let finished = kubectl.run(&["exec", "shell", "--", "whoami"]);
-    assert_eq!(finished.text().trim(), "admin,system:masters,others,system:authenticated", "{}", finished.stderr);
+    assert_eq!(
+        finished.text().trim(),
+        "admin,system:masters,others,system:authenticated",
+        "{}",
+        finished.stderr
+    );
     let finished = kubectl.run(&["exec", "shell", "--", "stderr", "one line"]);
     assert_eq!((finished.text().as_str(), finished.stderr.as_str()), ("", "one line\n"));
 }
@@ -203,7 +212,8 @@ impl Drop for Forward {
 
 /// Forwards a free local port to `port` of the pod, and connects to it.
 fn forward(kubectl: &Kubectl, port: u16) -> (TcpStream, Forward) {
-    let mut child = kubectl.command(&["port-forward", "pod/shell", &format!(":{port}")]).spawn().expect("kubectl");
+    let mut child =
+        kubectl.command(&["port-forward", "pod/shell", &format!(":{port}")]).spawn().expect("kubectl");
     let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
     let line = lines.next().and_then(Result::ok).unwrap_or_else(|| {
         let mut text = String::new();

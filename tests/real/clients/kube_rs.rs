@@ -4,8 +4,8 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use kube::{
     Api, Client, Config, Discovery,
     api::{
-        ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams,
-        WatchEvent, WatchParams,
+        ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams,
+        PostParams, WatchEvent, WatchParams,
     },
     config::{KubeConfigOptions, Kubeconfig},
 };
@@ -46,7 +46,8 @@ async fn matrix(kubeconfig: Kubeconfig) -> kube::Result<()> {
 
     let patch = Patch::Merge(json!({"metadata": {"labels": {"step": "patch"}}}));
     assert_eq!(step(&api.patch(NAME, &PatchParams::default(), &patch).await?), "patch");
-    let applied = api.patch(NAME, &PatchParams::apply("applier").force(), &Patch::Apply(flunder("apply"))).await?;
+    let applied =
+        api.patch(NAME, &PatchParams::apply("applier").force(), &Patch::Apply(flunder("apply"))).await?;
     assert_eq!(step(&applied), "apply");
 
     let selector = format!("metadata.name={NAME}");

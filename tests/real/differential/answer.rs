@@ -6,7 +6,8 @@ use serde_json::Value;
 use testkit::Reply;
 
 /// Headers whose value says nothing about behaviour, or that depend on how the body was framed.
-const IGNORED: [&str; 6] = ["date", "content-length", "transfer-encoding", "connection", "keep-alive", "alt-svc"];
+const IGNORED: [&str; 6] =
+    ["date", "content-length", "transfer-encoding", "connection", "keep-alive", "alt-svc"];
 /// Headers whose presence and number count, but not their value.
 const VOLATILE: [&str; 6] = [
     "audit-id",
@@ -43,8 +44,12 @@ impl Answer {
             ("body".to_owned(), body(&reply)),
         ]);
         for name in reply.headers.keys().filter(|name| !IGNORED.contains(&name.as_str())) {
-            let values: Vec<String> =
-                reply.headers.get_all(name).iter().map(|value| header(name.as_str(), value.to_str().unwrap_or(""))).collect();
+            let values: Vec<String> = reply
+                .headers
+                .get_all(name)
+                .iter()
+                .map(|value| header(name.as_str(), value.to_str().unwrap_or("")))
+                .collect();
             fields.insert(format!("header {name}"), values.join(" | "));
         }
         Self { fields }
@@ -117,7 +122,8 @@ fn steady(value: Value) -> Value {
         Value::Object(fields) => fields
             .into_iter()
             .map(|(name, value)| {
-                let volatile = VOLATILE_FIELDS.contains(&name.as_str()) && (value.is_string() || value.is_null());
+                let volatile =
+                    VOLATILE_FIELDS.contains(&name.as_str()) && (value.is_string() || value.is_null());
                 let value = if volatile { Value::from("(some)") } else { steady(value) };
                 (name, value)
             })

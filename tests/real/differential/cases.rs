@@ -109,7 +109,8 @@ pub(crate) fn read_cases() -> Vec<Case> {
         let text = fs_err::read_to_string(&path).expect("a file of requests");
         let value: serde_json::Value =
             serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let file: File = serde_json::from_value(value).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let file: File =
+            serde_json::from_value(value).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         for row in file.requests {
             cases.extend(expand(&stem, file.state, &row));
         }

@@ -33,7 +33,11 @@ impl Differences {
         let value: serde_json::Value = serde_saphyr::from_str(&text).expect("differences.yaml");
         let entries: Vec<Entry> = serde_json::from_value(value).expect("differences.yaml");
         for entry in &entries {
-            assert!(entry.reason.len() > 20 && entry.source.len() > 1, "{}: reason or source is missing", entry.id);
+            assert!(
+                entry.reason.len() > 20 && entry.source.len() > 1,
+                "{}: reason or source is missing",
+                entry.id
+            );
         }
         Self(entries)
     }

@@ -120,8 +120,16 @@ impl Sides {
                 }
             }
             // The core makes its documents when they are asked for the first time.
-            while !self.http.get(&target, "/openapi/v3").is_ok_and(|index| index.text().contains("\"api/v1\"")) {
-                assert!(started.elapsed() < LIMIT, "the core's OpenAPI is not there at {}", target.authority());
+            while !self
+                .http
+                .get(&target, "/openapi/v3")
+                .is_ok_and(|index| index.text().contains("\"api/v1\""))
+            {
+                assert!(
+                    started.elapsed() < LIMIT,
+                    "the core's OpenAPI is not there at {}",
+                    target.authority()
+                );
                 thread::sleep(Duration::from_millis(100));
             }
         }
@@ -149,6 +157,12 @@ fn register(lab: &Lab, address: SocketAddr) {
         },
     });
     kubectl.apply(&api_service.to_string());
-    kubectl.ok(&["create", "clusterrole", "reader", "--verb=get,list,watch", "--resource=flunders.wardle.example.com"]);
+    kubectl.ok(&[
+        "create",
+        "clusterrole",
+        "reader",
+        "--verb=get,list,watch",
+        "--resource=flunders.wardle.example.com",
+    ]);
     kubectl.ok(&["create", "clusterrolebinding", "reader", "--clusterrole=reader", "--user=reader"]);
 }

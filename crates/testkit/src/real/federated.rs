@@ -46,7 +46,13 @@ impl SampleServer {
         let forgotten = "--resource=mutatingadmissionpolicies,mutatingadmissionpolicybindings";
         kubectl.run(&["create", "clusterrole", "wardle-admission", "--verb=get,list,watch", forgotten]);
         let account = "--serviceaccount=wardle:apiserver";
-        kubectl.run(&["create", "clusterrolebinding", "wardle-admission", "--clusterrole=wardle-admission", account]);
+        kubectl.run(&[
+            "create",
+            "clusterrolebinding",
+            "wardle-admission",
+            "--clusterrole=wardle-admission",
+            account,
+        ]);
         let token = kubectl.ok(&["create", "token", "apiserver", "--namespace=wardle"]);
         let kubeconfig = core.kubeconfig_with_token("wardle", token.trim());
         let address = SocketAddr::new(network.pod(pod), 8443);
@@ -185,12 +191,7 @@ fn serving_flags(pki: &TempPki, address: SocketAddr, etcd_url: &str) -> Vec<Stri
 }
 
 /// An EndpointSlice for a Service, as the controller would make it.
-pub fn endpoint_slice(
-    service: &str,
-    namespace: &str,
-    port_name: &str,
-    addresses: &[SocketAddr],
-) -> String {
+pub fn endpoint_slice(service: &str, namespace: &str, port_name: &str, addresses: &[SocketAddr]) -> String {
     let endpoints: Vec<serde_json::Value> = addresses
         .iter()
         .map(|address| serde_json::json!({"addresses": [address.ip().to_string()], "conditions": {"ready": true}}))

@@ -7,7 +7,11 @@ use std::{
 
 use pki::KubeconfigUser;
 
-use super::{Http, Process, Spawn, Unavailable, core::{save, write_kubeconfig}, free_port, program};
+use super::{
+    Http, Process, Spawn, Unavailable,
+    core::{save, write_kubeconfig},
+    free_port, program,
+};
 use crate::{Serving, Target, TempPki};
 
 /// The running server: two pods, `shell` (which answers) and `forbidden` (which nobody enters).
