@@ -125,8 +125,11 @@ fn serve_http2(client: Arc<Client>, stream: TlsStream<TcpStream>, place: Place) 
 }
 
 /// Drives a connection; tells it to come to an end when the door stops, and leaves it when the time for
-/// that is over. No `async fn`, for that would hold its arguments twice, and there are as many of these
-/// as there are clients.
+/// that is over.
+#[expect(
+    clippy::manual_async_fn,
+    reason = "an async fn holds its arguments twice; each client has one of these"
+)]
 fn until_ended<C: Future + Unpin>(
     mut connection: C,
     graceful_shutdown: fn(Pin<&mut C>),
