@@ -32,10 +32,7 @@ flunders = dynamic.resources.get(api_version=f"{GROUP}/{VERSION}", kind="Flunder
 assert flunders.name == "flunders" and flunders.namespaced
 ok("api-resources")
 
-document = json.loads(
-    api.call_api(f"/openapi/v3/apis/{GROUP}/{VERSION}", "GET", auth_settings=["BearerToken"],
-                 response_type="str", _preload_content=False)[0].data
-)
+document = json.loads(dynamic.request("get", f"/openapi/v3/apis/{GROUP}/{VERSION}", serialize=False).data)
 assert any(key.endswith("FlunderSpec") for key in document["components"]["schemas"])
 ok("explain")
 
