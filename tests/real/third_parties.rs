@@ -89,8 +89,11 @@ fn metrics_server(lab: &Lab) {
     });
     let list = kubectl.ok(&["get", "--raw", "/apis/metrics.k8s.io/v1beta1/nodes"]);
     assert!(list.contains("NodeMetricsList"), "{list}");
-    let resources = kubectl.ok(&["api-resources", "--api-group=metrics.k8s.io", "-o", "name"]);
-    assert!(resources.contains("nodes.metrics.k8s.io"), "{resources}");
+    // A path that nobody registered goes to the core at once; discovery follows.
+    eventually("its resources are in discovery", || {
+        let resources = kubectl.ok(&["api-resources", "--api-group=metrics.k8s.io", "-o", "name"]);
+        resources.contains("nodes.metrics.k8s.io")
+    });
     // There are no nodes, so there is nothing to print; without the group it would be an error.
     let top = kubectl.run(&["top", "nodes"]);
     assert_eq!((top.code, top.stderr.as_str()), (0, ""), "{}", top.text());
