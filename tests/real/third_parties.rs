@@ -94,9 +94,10 @@ fn metrics_server(lab: &Lab) {
         let resources = kubectl.ok(&["api-resources", "--api-group=metrics.k8s.io", "-o", "name"]);
         resources.contains("nodes.metrics.k8s.io")
     });
-    // There are no nodes, so there is nothing to print; without the group it would be an error.
+    // There are no nodes, and so no figures: kubectl says that there are none, not that there is no API.
     let top = kubectl.run(&["top", "nodes"]);
-    assert_eq!((top.code, top.stderr.as_str()), (0, ""), "{}", top.text());
+    let said = format!("{}{}", top.text(), top.stderr);
+    assert!(top.code == 0 || said.contains("metrics not available yet"), "{}: {said}", top.code);
 }
 
 /// The token of a service account is judged by the core, and carries its rights to a federated server.
