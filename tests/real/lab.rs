@@ -58,7 +58,8 @@ impl Lab {
         };
         let sample = SampleServer::behind(&core, &network, 0)?;
         sample.aggregate(&core)?;
-        let door = DoorBuilder::new(core.pki()).core(&core).start()?;
+        let mut door = DoorBuilder::new(core.pki()).core(&core).start()?;
+        door.wait_for_sample(core.pki());
         Ok(Self { door, sample: Mutex::new(sample), core, network })
     }
 

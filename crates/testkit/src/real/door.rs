@@ -97,6 +97,18 @@ impl<'a> DoorBuilder<'a> {
 }
 
 impl Door {
+    /// Waits until the door has all that it shows of the sample server: discovery, then OpenAPI.
+    ///
+    /// # Panics
+    /// When that takes too long.
+    pub fn wait_for_sample(&mut self, pki: &TempPki) {
+        let admin = self.user(pki, "admin", &["system:masters"]);
+        let http = Http::new();
+        for path in ["/apis/wardle.example.com/v1alpha1", "/openapi/v3/apis/wardle.example.com/v1alpha1"] {
+            self.process.wait_until(path, || http.is_ok(&admin, path));
+        }
+    }
+
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
