@@ -105,7 +105,10 @@ impl Door {
         let admin = self.user(pki, "admin", &["system:masters"]);
         let http = Http::new();
         for path in ["/apis/wardle.example.com/v1alpha1", "/openapi/v3/apis/wardle.example.com/v1alpha1"] {
-            self.process.wait_until(path, || http.is_ok(&admin, path));
+            self.process.wait_until(path, || {
+                http.get(&admin, path)
+                    .is_ok_and(|reply| reply.status == 200 && reply.text().contains("flunders"))
+            });
         }
     }
 
