@@ -1,10 +1,13 @@
 //! Which OpenAPI documents are shown, and the index of those in version 3.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use serde::Serialize;
 
-use crate::{Contribution, Document, DocumentRef, Role, Server, routes::Routes};
+use crate::{Contribution, Document, DocumentRef, OpenApi, Role, Server, ServerName, routes::Routes};
 
 use super::{backends::Backends, fragment::line};
 
@@ -33,13 +36,16 @@ impl Specs {
     /// Takes from each backend the documents of what it owns. No backend can place a document under a
     /// group of another one; paths outside groups are the core's.
     pub(crate) fn collect(backends: &Backends<'_>, routes: &Routes, previous: &Self) -> Self {
+        let silent = silent_servers(backends);
         let mut documents = BTreeMap::new();
         for contribution in backends.contributions() {
-            let owned = contribution.openapi.v3.iter().filter_map(|(path, document)| {
+            let shown = contribution.openapi.v3.iter().filter_map(|(path, document)| {
                 let path = path.trim_matches('/');
-                owns(contribution, path, routes).then(|| (path.to_owned(), document.clone()))
+                let shows =
+                    owns(contribution, path, routes) || stands_in(contribution, path, routes, &silent);
+                shows.then(|| (path.to_owned(), document.clone()))
             });
-            documents.extend(owned);
+            documents.extend(shown);
         }
         let mut v2: Vec<_> = backends
             .contributions()
@@ -71,6 +77,26 @@ fn owns(contribution: &Contribution, path: &str, routes: &Routes) -> bool {
         // `api`, `apis`, `version`, `.well-known/…` and the like.
         _ => server.role == Role::Core && !path.is_empty(),
     }
+}
+
+/// Servers that have given no OpenAPI document yet.
+fn silent_servers<'a>(backends: &Backends<'a>) -> BTreeSet<&'a ServerName> {
+    let silent = backends.contributions().iter().filter(|c| *c.openapi == OpenApi::default());
+    silent.map(|contribution| &contribution.server.name).collect()
+}
+
+/// Whether this is the core's description of a version whose server has given none yet. When the door
+/// takes a server over from the core's aggregator, its documents are thus shown without a gap.
+fn stands_in(
+    contribution: &Contribution,
+    path: &str,
+    routes: &Routes,
+    silent: &BTreeSet<&ServerName>,
+) -> bool {
+    let version = path.strip_prefix("apis/").and_then(|rest| rest.split_once('/'));
+    let Some((group, version)) = version else { return false };
+    let owner = routes.find(group, version).server();
+    contribution.server.role == Role::Core && owner.is_some_and(|owner| silent.contains(&owner.name))
 }
 
 /// The entries stand in the order of their paths, so that the same documents make the same index.

@@ -87,6 +87,23 @@ fn only_what_is_owned() {
 }
 
 #[test]
+fn the_cores_description_stays_until_the_server_has_given_its_own() {
+    let path = "apis/metrics.k8s.io/v1beta1";
+    let core = with_documents(core(), &[path]);
+    let silent = Contribution {
+        selection: Selection::Only(vec![selected("metrics.k8s.io", "v1beta1", 100, 100)]),
+        ..offering("metrics", 2, &[("metrics.k8s.io", &["v1beta1"])])
+    };
+    let hash = |servers: &[Contribution]| {
+        let catalog = Catalog::build(&Ownership::default(), 1, servers).catalog;
+        assert_eq!(paths(&catalog), [path]);
+        catalog.openapi_v3(path).expect("a document").hash.to_string()
+    };
+    assert_eq!(hash(&[core.clone(), silent.clone()]), "CORE-27");
+    assert_eq!(hash(&[core, with_documents(silent, &[path])]), "METRICS-27");
+}
+
+#[test]
 fn without_a_core_only_groups() {
     let a = with_documents(
         offering("a", 1, &[("a.example.com", &["v1"])]),

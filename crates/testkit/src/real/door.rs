@@ -104,10 +104,12 @@ impl Door {
     pub fn wait_for_sample(&mut self, pki: &TempPki) {
         let admin = self.user(pki, "admin", &["system:masters"]);
         let http = Http::new();
-        for path in ["/apis/wardle.example.com/v1alpha1", "/openapi/v3/apis/wardle.example.com/v1alpha1"] {
+        let version = "apis/wardle.example.com/v1alpha1";
+        let (index, document) = ("/openapi/v3", format!("/openapi/v3/{version}"));
+        for (path, text) in [(&*format!("/{version}"), "flunders"), (index, version), (&document, "flunders")]
+        {
             self.process.wait_until(path, || {
-                http.get(&admin, path)
-                    .is_ok_and(|reply| reply.status == 200 && reply.text().contains("flunders"))
+                http.get(&admin, path).is_ok_and(|reply| reply.status == 200 && reply.text().contains(text))
             });
         }
     }
