@@ -202,4 +202,26 @@ pub(crate) const AREAS: &[Area] = &[
             },
         ],
     },
+    Area {
+        name: "storage",
+        about: "five hundred kills of a process that writes, and random histories against a model",
+        units: &[
+            Unit {
+                name: "kills",
+                package: "apiserver",
+                target: "it",
+                filter: "kill",
+                long: false,
+                environment: &[("TRELLIS_FULL", "1")],
+            },
+            Unit {
+                name: "histories",
+                package: "apiserver",
+                target: "it",
+                filter: "prop",
+                long: false,
+                environment: &[("PROPTEST_CASES", "5000")],
+            },
+        ],
+    },
 ];
