@@ -109,6 +109,6 @@ impl Run {
             }
         }
         let idle = self.differences.others(&used);
-        assert!(idle.is_empty(), "in the list, but nothing differs any more: {}", idle.join(", "));
+        assert!(idle.is_empty(), "in the list, but nothing differs any more: {}", idle.join("\n"));
     }
 }

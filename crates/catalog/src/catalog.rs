@@ -2,9 +2,12 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use kube_wire::Encoding;
+
 use crate::{
     Document, DocumentRef, Form, Route, Server, ServerName,
     build::{Parts, Specs},
+    encoded::Encoded,
     routes::Routes,
 };
 
@@ -27,9 +30,18 @@ pub struct Catalog {
 /// The forms of one path.
 #[derive(Debug)]
 pub(crate) struct Forms {
-    pub(crate) legacy: Arc<Document>,
+    pub(crate) legacy: Arc<Encoded>,
     /// Only `/api` and `/apis` have it, as upstream.
-    pub(crate) aggregated: Option<Arc<Document>>,
+    pub(crate) aggregated: Option<Arc<Encoded>>,
+}
+
+impl Forms {
+    fn encoded(&self, form: Form) -> &Encoded {
+        match (form, &self.aggregated) {
+            (Form::Aggregated, Some(aggregated)) => aggregated,
+            _ => &self.legacy,
+        }
+    }
 }
 
 impl Catalog {
@@ -87,11 +99,17 @@ impl Catalog {
     /// answers both; its content type then is [`Document::JSON`], which the client must accept.
     /// None: not known here, so the request goes where [`route_path`](Self::route_path) says.
     pub fn discovery(&self, path: &str, form: Form) -> Option<&Document> {
-        let forms = self.documents.get(path.strip_suffix('/').unwrap_or(path))?;
-        match (form, &forms.aggregated) {
-            (Form::Aggregated, Some(aggregated)) => Some(aggregated),
-            _ => Some(&forms.legacy),
-        }
+        Some(self.forms(path)?.encoded(form).json())
+    }
+
+    /// The same document in another encoding, made when the first client asks and kept as long as the
+    /// document. None also when what a server gave cannot be written in it.
+    pub fn discovery_in(&self, path: &str, form: Form, encoding: Encoding) -> Option<&Document> {
+        self.forms(path)?.encoded(form).encoding(encoding)
+    }
+
+    fn forms(&self, path: &str) -> Option<&Forms> {
+        self.documents.get(path.strip_suffix('/').unwrap_or(path))
     }
 
     /// The index of OpenAPI v3 documents (`/openapi/v3`).

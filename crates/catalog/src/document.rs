@@ -21,6 +21,12 @@ impl Document {
 
     /// The aggregated form of discovery, its parameters in the order that clients compare.
     pub const AGGREGATED: &'static str = kube_wire::discovery::v2::CONTENT_TYPE;
+    /// The same in YAML.
+    pub const AGGREGATED_YAML: &'static str =
+        "application/yaml;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    /// The same in protobuf.
+    pub const AGGREGATED_PROTOBUF: &'static str =
+        "application/vnd.kubernetes.protobuf;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
     /// Hashes `body`.
     pub fn new(body: impl Into<Bytes>, content_type: &'static str) -> Self {

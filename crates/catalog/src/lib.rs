@@ -9,6 +9,7 @@ mod built_in;
 mod catalog;
 mod contribution;
 mod document;
+mod encoded;
 mod failure;
 mod health;
 pub mod openapi;

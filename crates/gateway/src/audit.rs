@@ -80,12 +80,13 @@ impl Audit {
         }
     }
 
-    /// The record of one request when auditing is on: before its head is sent on.
+    /// The record of one request when auditing is on: before its head is sent on. Without `caller` it is
+    /// one that was refused because nobody knows who sent it.
     pub(crate) fn begin(
         &self,
         parts: &Parts,
         peer: SocketAddr,
-        caller: &Arc<Identity>,
+        caller: Option<&Arc<Identity>>,
         id: &HeaderValue,
     ) -> Option<Box<AuditRecord>> {
         let sink = self.0.as_ref()?;
@@ -97,7 +98,7 @@ impl Audit {
             sources: sources(&parts.headers, peer),
             received: SystemTime::now(),
             completed: SystemTime::UNIX_EPOCH,
-            user: caller.clone(),
+            user: caller.cloned(),
             impersonated: None,
             code: None,
             server: None,
@@ -124,7 +125,8 @@ struct Event {
     sources: Vec<String>,
     received: SystemTime,
     completed: SystemTime,
-    user: Arc<Identity>,
+    /// None: nobody knows.
+    user: Option<Arc<Identity>>,
     impersonated: Option<Arc<Identity>>,
     /// None: the client left before there was an answer.
     code: Option<StatusCode>,

@@ -24,7 +24,7 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::HeaderMap;
-use kube_wire::status::Status;
+use kube_wire::{identity::request_header::Names, status::Status};
 use rustls::{pki_types::CertificateDer, server::danger::ClientCertVerifier};
 
 pub use certificate::{ClientTrust, FrontProxy, TrustError};
@@ -101,9 +101,15 @@ impl Authenticator {
             secrets: ArcSwap::from_pointee(secrets),
             generation: AtomicU64::new(1),
             chains: Chains::default(),
-            proxied: front_proxy::Proxied::default(),
+            proxied: front_proxy::Proxied::new(Names::default()),
             reviews: core.map(review::Reviews::new),
         }
+    }
+
+    /// Reads what front proxies say from headers of these names, instead of `X-Remote-*`.
+    #[must_use]
+    pub fn header_names(self, names: Names) -> Self {
+        Self { proxied: front_proxy::Proxied::new(names), ..self }
     }
 
     /// Takes new secrets. Connections stay; what they may is judged anew with their next request.
@@ -137,10 +143,21 @@ impl Authenticator {
     }
 
     /// Once for each request; touches nothing but caches unless a token must be reviewed by the core.
+    /// Headers by which only a front proxy may speak are gone from `headers` after it, whoever sent them.
     ///
     /// # Errors
     /// The answer for the client: 401, or 503 when the core cannot be asked.
     pub(crate) async fn authenticate(
+        &self,
+        connection: &ConnectionIdentity,
+        headers: &mut HeaderMap,
+    ) -> Result<Arc<Identity>, Box<Status>> {
+        let caller = self.caller(connection, headers).await;
+        self.proxied.take_out(headers);
+        caller
+    }
+
+    async fn caller(
         &self,
         connection: &ConnectionIdentity,
         headers: &HeaderMap,

@@ -6,6 +6,7 @@
 mod conditional;
 mod discovery;
 mod explain;
+mod of_core;
 mod openapi_v2;
 mod openapi_v3;
 mod paths;
@@ -38,6 +39,7 @@ const SERVERS: &str = "/healthz/servers";
 pub(crate) struct Own {
     checks: Checks,
     version: version::Version,
+    paths: paths::Paths,
     openapi_v2: openapi_v2::OpenApiV2,
     /// Only the summary: nothing is passed on to backends.
     discovery_only: bool,
@@ -47,7 +49,8 @@ impl Own {
     pub(crate) fn new(checks: Checks, core: Arc<dyn CoreClient>, discovery_only: bool) -> Self {
         Self {
             checks,
-            version: version::Version::new(core),
+            version: version::Version::new(core.clone()),
+            paths: paths::Paths::new(core),
             openapi_v2: openapi_v2::OpenApiV2::default(),
             discovery_only,
         }
@@ -82,7 +85,7 @@ pub(crate) async fn answer(
     let public = match first {
         "healthz" | "livez" | "readyz" if path != SERVERS => health(&door.own.checks, parts, first),
         "version" if path == "/version" || path == "/version/" => {
-            Some(door.own.version.answer(parts, door.backends.routing().catalog.core().is_some()).await)
+            Some(door.own.version.answer(door.backends.routing().catalog.core().is_some()).await)
         }
         _ => None,
     };
@@ -99,8 +102,9 @@ pub(crate) async fn answer(
         }
         "healthz" if path == SERVERS => protected(door, parts, identity, || servers(door, parts)).await,
         "debug" if path == explain::ROUTE => explanation(door, parts, identity).await,
-        "" if path == "/" => paths::answer(&catalog(), &door.own.checks),
-        "index.html" if path == "/index.html" => paths::answer(&catalog(), &door.own.checks),
+        "" | "index.html" if matches!(path, "/" | "/index.html") => {
+            root_paths(door, &catalog(), parts, identity).await
+        }
         _ => return door.own.passes_on().err().map(|status| respond::status_response(&status, &wanted())),
     };
     Some(only_reading(parts, response))
@@ -180,6 +184,22 @@ async fn explanation(door: &Door, parts: &Parts, identity: &Identity) -> Respons
         Err(status) => respond::status_response(&status, &Wanted::new(&parts.headers, &parts.uri)),
     })
     .await
+}
+
+/// The list of all paths: for everybody whom the door knows, but with a core for whom the core lets read
+/// it, because its own paths are among them.
+async fn root_paths(
+    door: &Door,
+    catalog: &Catalog,
+    parts: &Parts,
+    identity: &Identity,
+) -> Response<Body> {
+    let of_core = door.own.paths.of_core(catalog).await;
+    let list = || paths::answer(catalog, &door.own.checks, &of_core);
+    match catalog.core() {
+        Some(_) => protected(door, parts, identity, list).await,
+        None => list(),
+    }
 }
 
 fn metrics_text(door: &Door, catalog: &Catalog) -> Response<Body> {

@@ -107,7 +107,7 @@ fn is_framing(name: &HeaderName) -> bool {
 }
 
 /// Takes out every header whose name `offends`, without allocating.
-fn remove_where(headers: &mut HeaderMap, offends: impl Fn(&HeaderName) -> bool) {
+pub(crate) fn remove_where(headers: &mut HeaderMap, offends: impl Fn(&HeaderName) -> bool) {
     loop {
         let mut batch: [Option<HeaderName>; BATCH] = [const { None }; BATCH];
         let mut found = 0;

@@ -4,10 +4,7 @@ use std::sync::Arc;
 
 use catalog::{Cause, Role, Server};
 use http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
-use kube_wire::{
-    RequestInfo, accept,
-    status::{Encoding, Status},
-};
+use kube_wire::{Encoding, RequestInfo, Status, accept};
 
 use crate::body::Body;
 

@@ -4,7 +4,7 @@
 
 mod negotiate;
 
-pub use negotiate::{Discovery, discovery, negotiate_status, pretty, wants_table};
+pub use negotiate::{Discovery, discovery, encoding, negotiate_status, pretty, wants_table};
 
 /// Clauses after this many are not read; no client comes near it.
 pub const MAX_CLAUSES: usize = 64;

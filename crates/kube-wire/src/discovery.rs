@@ -1,10 +1,13 @@
 //! Discovery documents: the legacy forms and the aggregated one, and the way between them.
 
 mod convert;
+mod encode;
+mod protobuf;
 pub mod v1;
 pub mod v2;
 
 pub use convert::{from_legacy, to_legacy};
+pub use encode::encode;
 
 /// Why a legacy document has no aggregated form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

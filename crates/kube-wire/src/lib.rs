@@ -6,6 +6,7 @@
 
 pub mod accept;
 pub mod discovery;
+pub mod encoding;
 pub mod etag;
 pub mod identity;
 pub mod object;
@@ -16,8 +17,10 @@ pub mod selector;
 pub mod status;
 pub mod table;
 pub mod version;
+pub mod yaml;
 
 pub use accept::Accept;
+pub use encoding::Encoding;
 pub use identity::UserInfo;
 pub use request_info::RequestInfo;
-pub use status::{Encoding, Reason, Status, StatusDetails};
+pub use status::{Reason, Status, StatusDetails};

@@ -1,9 +1,27 @@
-//! Writing protobuf: the two wire types that Kubernetes objects and OpenAPI documents need.
+//! Writing protobuf: the wire types that Kubernetes objects and OpenAPI documents need, and the envelope
+//! of the former.
+
+/// What every protobuf body of Kubernetes starts with.
+const MAGIC: &[u8; 4] = b"k8s\0";
 
 /// Appends protobuf fields to a buffer.
 #[derive(Clone, Debug, Default)]
 pub struct Writer {
     buffer: Vec<u8>,
+}
+
+/// An object in Kubernetes' envelope, `runtime.Unknown` of `k8s.io/apimachinery/pkg/runtime/generated.proto`:
+/// API version and kind, then the message that `body` writes.
+pub fn envelope((api_version, kind): (&str, &str), body: impl FnOnce(&mut Writer)) -> Vec<u8> {
+    let mut bytes = Writer { buffer: MAGIC.to_vec() };
+    bytes.message(1, |type_meta| {
+        type_meta.string(1, api_version);
+        type_meta.string(2, kind);
+    });
+    bytes.message(2, body);
+    bytes.string(3, "");
+    bytes.string(4, "");
+    bytes.into_bytes()
 }
 
 const VARINT: u32 = 0;
@@ -63,6 +81,13 @@ impl Writer {
     /// A `string` field.
     pub fn string(&mut self, field: u32, value: &str) {
         self.bytes(field, value.as_bytes());
+    }
+
+    /// A repeated `string` field.
+    pub fn strings(&mut self, field: u32, values: &[String]) {
+        for value in values {
+            self.string(field, value);
+        }
     }
 
     /// A `string` field, left out when empty.

@@ -4,13 +4,12 @@ mod build;
 mod encode;
 mod protobuf;
 mod reason;
-mod yaml;
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-pub use encode::{Encoding, encode};
+pub use encode::encode;
 pub use reason::Reason;
 
 /// The `metav1.Status` of an answer.

@@ -93,9 +93,15 @@ fn header(name: &str, value: &str) -> String {
     }
 }
 
-/// The body: JSON, or JSON line by line, without volatile fields; else text.
+/// The body: JSON or YAML as data, or JSON line by line, without volatile fields; else text.
 fn body(reply: &Reply) -> String {
     let text = reply.text();
+    // Which strings stand in quotes is each writer's own judgement.
+    if reply.header("content-type").starts_with("application/yaml")
+        && let Ok(value) = serde_saphyr::from_str::<Value>(&text)
+    {
+        return format!("yaml {}", steady(value));
+    }
     if let Ok(value) = serde_json::from_str::<Value>(&text) {
         // Whether an error is indented is part of the form (upstream indents only some).
         let form = if text.starts_with("{\n") { "indented " } else { "" };
@@ -112,8 +118,13 @@ fn body(reply: &Reply) -> String {
     }
 }
 
-/// Kind and version out of a protobuf envelope; what follows holds volatile values.
+/// Kind and version out of a protobuf envelope: what follows holds volatile values; but discovery has none.
 fn envelope(body: &[u8]) -> String {
+    let discovery = ["APIVersions", "APIGroup", "APIResourceList"];
+    let whole = discovery.iter().any(|kind| body[..body.len().min(60)].windows(kind.len()).any(|part| part == kind.as_bytes()));
+    if whole {
+        return body.iter().map(|byte| format!("{byte:02x}")).collect();
+    }
     body.iter().take(60).filter(|byte| byte.is_ascii_graphic()).map(|byte| char::from(*byte)).collect()
 }
 

@@ -52,19 +52,39 @@ impl Differences {
         !self.entries_for(case, field, door).is_empty()
     }
 
-    /// The entries that allow this difference.
+    /// What of the list allows this difference: each entry with the pattern of the case, and with that of
+    /// the field.
     pub(crate) fn entries_for(&self, case: &str, field: &str, door: &str) -> Vec<String> {
         let covers = |entry: &&Entry| {
-            entry.cases.iter().any(|pattern| matches(pattern, case))
-                && entry.fields.iter().any(|pattern| matches(pattern, field))
-                && entry.door.as_ref().is_none_or(|part| field != "body" || door.contains(part))
+            entry.door.as_ref().is_none_or(|part| field != "body" || door.contains(part))
         };
-        self.0.iter().filter(covers).map(|entry| entry.id.clone()).collect()
+        let mut used = Vec::new();
+        for entry in self.0.iter().filter(covers) {
+            let matching = |patterns: &[String], text: &str| -> Vec<String> {
+                let all = patterns.iter().filter(|pattern| matches(pattern, text));
+                all.map(|pattern| entry.part(pattern)).collect()
+            };
+            let (cases, fields) = (matching(&entry.cases, case), matching(&entry.fields, field));
+            if !cases.is_empty() && !fields.is_empty() {
+                used.extend(cases.into_iter().chain(fields));
+            }
+        }
+        used
     }
 
-    /// Entries that are not among these.
+    /// The parts of the list that are not among these: an entry covers no case and no field without need.
     pub(crate) fn others(&self, used: &BTreeSet<String>) -> Vec<String> {
-        self.0.iter().map(|entry| entry.id.clone()).filter(|id| !used.contains(id)).collect()
+        let parts = self.0.iter().flat_map(|entry| {
+            entry.cases.iter().chain(&entry.fields).map(|pattern| entry.part(pattern))
+        });
+        parts.filter(|part| !used.contains(part)).collect()
+    }
+}
+
+impl Entry {
+    /// One of its patterns, named.
+    fn part(&self, pattern: &str) -> String {
+        format!("{}: {pattern}", self.id)
     }
 }
 

@@ -6,8 +6,9 @@ use std::{
 };
 
 use crate::{
-    Catalog, Document, Rejected, Rejection, ServerName,
+    Catalog, Rejected, Rejection, ServerName,
     catalog::Forms,
+    encoded::Encoded,
     routes::{GroupRoute, Routes},
 };
 
@@ -177,7 +178,7 @@ impl<'b> Assembly<'b> {
 }
 
 impl Forms {
-    fn only(document: &Arc<Document>) -> Self {
+    fn only(document: &Arc<Encoded>) -> Self {
         Self { legacy: Arc::clone(document), aggregated: None }
     }
 

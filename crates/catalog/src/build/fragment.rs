@@ -10,7 +10,7 @@ use kube_wire::{
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::{Document, VersionOffer, bounds::MAX_VERSION_BYTES};
+use crate::{Document, VersionOffer, bounds::MAX_VERSION_BYTES, encoded::Encoded};
 
 /// One version of a group, ready to be put into documents.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct Fragment {
     /// SHA-512 of `aggregated`.
     pub(crate) tag: String,
     /// `APIResourceList`; none when nothing is known, so that the backend must be asked.
-    pub(crate) legacy: Option<Arc<Document>>,
+    pub(crate) legacy: Option<Arc<Encoded>>,
     /// Why the backend's resources cannot be shown, when they cannot.
     pub(crate) unusable: Option<Unusable>,
 }
@@ -53,7 +53,7 @@ impl Fragment {
             }
             Ok(resources) => Self {
                 source: Some(offer.clone()),
-                legacy: Some(Arc::new(legacy(group, offer, &resources))),
+                legacy: Some(Arc::new(Encoded::new(legacy(group, offer, &resources)))),
                 ..Self::with(&offer.version, Some(&offer.resources))
             },
             Err(unusable) => {

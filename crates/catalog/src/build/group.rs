@@ -7,7 +7,7 @@ use kube_wire::{
     etag,
 };
 
-use crate::Document;
+use crate::{Document, encoded::Encoded};
 
 use super::fragment::{Fragment, json, line};
 
@@ -26,7 +26,7 @@ pub(crate) struct Group {
     /// `APIGroup` as it stands in a list.
     pub(crate) listed: String,
     /// `/apis/GROUP`, an object of its own.
-    pub(crate) document: Arc<Document>,
+    pub(crate) document: Arc<Encoded>,
 }
 
 impl Group {
@@ -39,7 +39,7 @@ impl Group {
             aggregated: aggregated(name, &versions),
             tag: etag::sha512_hex(tags(name, &versions).as_bytes()),
             listed,
-            document: Arc::new(Document::new(line(&single), Document::JSON)),
+            document: Arc::new(Encoded::new(Document::new(line(&single), Document::JSON))),
             name: name.to_owned(),
             versions,
             address: address.map(str::to_owned),

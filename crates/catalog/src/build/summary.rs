@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kube_wire::discovery::v1::APIVersions;
 
-use crate::Document;
+use crate::{Document, encoded::Encoded};
 
 use super::{
     fragment::line,
@@ -16,8 +16,8 @@ use super::{
 pub(crate) struct Summary {
     legacy_order: Vec<Arc<Group>>,
     aggregated_order: Vec<Arc<Group>>,
-    pub(crate) legacy: Arc<Document>,
-    pub(crate) aggregated: Arc<Document>,
+    pub(crate) legacy: Arc<Encoded>,
+    pub(crate) aggregated: Arc<Encoded>,
 }
 
 impl Summary {
@@ -33,7 +33,7 @@ impl Summary {
         let listed = legacy_order.iter().map(|group| group.listed.as_str());
         let body = list(r#"{"kind":"APIGroupList","apiVersion":"v1","groups":["#, listed);
         Arc::new(Self {
-            legacy: Arc::new(Document::new(body, Document::JSON)),
+            legacy: Arc::new(Encoded::new(Document::new(body, Document::JSON))),
             aggregated: aggregated(&aggregated_order),
             legacy_order,
             aggregated_order,
@@ -57,7 +57,7 @@ impl Summary {
             ..APIVersions::default()
         });
         Arc::new(Self {
-            legacy: Arc::new(Document::new(body, Document::JSON)),
+            legacy: Arc::new(Encoded::new(Document::new(body, Document::JSON))),
             aggregated: aggregated(&order),
             legacy_order: order.clone(),
             aggregated_order: order,
@@ -73,12 +73,12 @@ fn same(a: &[Arc<Group>], b: &[Arc<Group>]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| Arc::ptr_eq(a, b))
 }
 
-fn aggregated(groups: &[Arc<Group>]) -> Arc<Document> {
+fn aggregated(groups: &[Arc<Group>]) -> Arc<Encoded> {
     const HEAD: &str =
         r#"{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","metadata":{},"items":["#;
     let body = list(HEAD, groups.iter().map(|group| group.aggregated.as_str()));
     let tags: String = groups.iter().map(|group| group.tag.as_str()).collect();
-    Arc::new(Document::of_parts(body, &tags, Document::AGGREGATED))
+    Arc::new(Encoded::new(Document::of_parts(body, &tags, Document::AGGREGATED)))
 }
 
 /// A JSON object that ends with a list of these items, in one piece of memory.

@@ -26,7 +26,7 @@ struct Line<'a> {
     #[serde(rename = "requestURI")]
     request_uri: String,
     verb: &'a str,
-    user: &'a UserInfo,
+    user: User<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     impersonated_user: Option<&'a UserInfo>,
     #[serde(rename = "sourceIPs")]
@@ -41,6 +41,14 @@ struct Line<'a> {
     stage_timestamp: String,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     annotations: BTreeMap<&'static str, &'a str>,
+}
+
+/// As upstream, an object without fields when nobody knows who it is.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum User<'a> {
+    Known(&'a UserInfo),
+    Unknown {},
 }
 
 #[derive(Serialize)]
@@ -88,7 +96,7 @@ pub(super) fn line(event: &Event) -> Vec<u8> {
         stage: "ResponseComplete",
         request_uri: event.uri.path_and_query().map(ToString::to_string).unwrap_or_default(),
         verb: &info.verb,
-        user: &event.user.user,
+        user: event.user.as_ref().map_or(User::Unknown {}, |identity| User::Known(&identity.user)),
         impersonated_user: event.impersonated.as_ref().map(|identity| &identity.user),
         source_ips: &event.sources,
         user_agent: event.user_agent.as_ref().map(|value| text(value.as_bytes())),

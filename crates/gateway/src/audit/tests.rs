@@ -16,7 +16,7 @@ fn request(uri: &str) -> Parts {
 
 fn record(audit: &Audit, uri: &str) -> Option<Box<AuditRecord>> {
     let id = HeaderValue::from_static("0000");
-    audit.begin(&request(uri), "[::ffff:10.9.9.9]:1234".parse().unwrap(), &identity("ann"), &id)
+    audit.begin(&request(uri), "[::ffff:10.9.9.9]:1234".parse().unwrap(), Some(&identity("ann")), &id)
 }
 
 fn lines(path: &Path) -> Vec<serde_json::Value> {

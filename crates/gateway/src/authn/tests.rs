@@ -94,7 +94,7 @@ async fn ask(
     connection: &ConnectionIdentity,
     lines: &[(&str, &str)],
 ) -> String {
-    match authenticator.authenticate(connection, &headers(lines)).await {
+    match authenticator.authenticate(connection, &mut headers(lines)).await {
         Ok(identity) => {
             let user = &identity.user;
             format!("{}|{}|{}", user.name, user.uid, user.groups.join(","))
@@ -151,7 +151,7 @@ async fn a_name_that_is_no_text_is_nobody() {
     let connection = authenticator.connection(&client(&proxies, "front", &[]), "10.0.0.9:1".parse().unwrap());
     let mut headers = headers(&[ROOT]);
     headers.append("x-remote-group", HeaderValue::from_bytes(b"\xff").unwrap());
-    assert_eq!(authenticator.authenticate(&connection, &headers).await.unwrap_err().code, 401);
+    assert_eq!(authenticator.authenticate(&connection, &mut headers).await.unwrap_err().code, 401);
 }
 
 #[tokio::test]
@@ -211,12 +211,12 @@ async fn certificates_carry_their_fingerprint() {
     let authenticator = Authenticator::new(secrets(trust(&clients, &authority("proxies"), &[])), None);
     let chain = client(&clients, "ann", &[]);
     let connection = authenticator.connection(&chain, "10.0.0.9:1".parse().unwrap());
-    let identity = authenticator.authenticate(&connection, &HeaderMap::new()).await.unwrap();
+    let identity = authenticator.authenticate(&connection, &mut HeaderMap::new()).await.unwrap();
     let fingerprint = &identity.user.extra["authentication.kubernetes.io/credential-id"][0];
     assert_eq!(fingerprint.len(), "X509SHA256=".len() + 64);
     // Connections with the same certificate share what is known of it.
     let second = authenticator.connection(&chain, "10.0.0.9:2".parse().unwrap());
-    let again = authenticator.authenticate(&second, &HeaderMap::new()).await.unwrap();
+    let again = authenticator.authenticate(&second, &mut HeaderMap::new()).await.unwrap();
     assert!(Arc::ptr_eq(&identity, &again));
 }
 
@@ -273,8 +273,8 @@ async fn without_the_core_a_token_is_not_called_wrong() {
     *core.down.lock().unwrap() = true;
     let authenticator = Authenticator::new(secrets(ClientTrust::default()), Some(Arc::new(core.clone())));
     let connection = authenticator.connection(&[], "10.0.0.9:1".parse().unwrap());
-    let headers = headers(&[("authorization", "Bearer good-sue")]);
-    let status = authenticator.authenticate(&connection, &headers).await.unwrap_err();
+    let mut headers = headers(&[("authorization", "Bearer good-sue")]);
+    let status = authenticator.authenticate(&connection, &mut headers).await.unwrap_err();
     assert_eq!((status.code, status.retry_after()), (503, Some(1)));
     assert!(!status.message.contains("10.0.0.1"), "{status}");
     // And a static one is not affected.
@@ -282,4 +282,30 @@ async fn without_the_core_a_token_is_not_called_wrong() {
         who(&authenticator, &[], &[("authorization", "Bearer static-token")]).await,
         "tom|u7|a,b,system:authenticated"
     );
+}
+
+#[tokio::test]
+async fn a_front_proxy_may_use_other_header_names() {
+    let (clients, proxies) = (authority("clients"), authority("proxies"));
+    let names = Names {
+        user: vec!["X-Forwarded-User".into(), "X-Auth-Name".into()],
+        group: vec!["X-Forwarded-Groups".into()],
+        uid: vec!["X-Forwarded-Uid".into()],
+        extra_prefix: vec!["X-Forwarded-Extra-".into()],
+    };
+    let authenticator =
+        Authenticator::new(secrets(trust(&clients, &proxies, &[])), None).header_names(names);
+    let proxy = client(&proxies, "proxy", &[]);
+    let named = [("x-forwarded-user", "ann"), ("x-forwarded-groups", "dev"), ("x-forwarded-uid", "7")];
+    assert_eq!(who(&authenticator, &proxy, &named).await, "ann|7|dev,system:authenticated");
+    assert_eq!(who(&authenticator, &proxy, &[("x-auth-name", "bob")]).await, "bob||system:authenticated");
+    assert_eq!(who(&authenticator, &proxy, &[ROOT, MASTERS]).await, "401", "these are not its names");
+    let user = client(&clients, "eve", &[]);
+    assert_eq!(who(&authenticator, &user, &named).await, "eve||system:authenticated");
+
+    // Whoever sends them: a server never sees them.
+    let mut lines = headers(&[named[0], named[1], ("x-forwarded-extra-a", "b"), ("x-forwarded-for", "::1")]);
+    let connection = authenticator.connection(&user, "10.0.0.9:1".parse().unwrap());
+    authenticator.authenticate(&connection, &mut lines).await.unwrap();
+    assert_eq!(lines.keys().map(HeaderName::as_str).collect::<Vec<_>>(), ["x-forwarded-for"]);
 }

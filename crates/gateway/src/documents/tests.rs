@@ -164,7 +164,6 @@ async fn discovery_has_its_forms() {
         ("/apis/wardle.example.com/v1", "", 200, "APIResourceList", legacy, ""),
         ("/apis/wardle.example.com/v1/", "*/*", 200, "APIResourceList", legacy, ""),
         ("/apis", BETA, 406, "Status", legacy, ""),
-        ("/apis", "application/yaml", 406, "Status", legacy, ""),
         ("/apis/wardle.example.com", "text/html", 406, "Status", legacy, ""),
     ];
     for (uri, accept, code, kind, content_type, cache) in cases {
@@ -189,6 +188,39 @@ async fn discovery_has_its_forms() {
     for unknown in ["/apis/nobody.example.com", "/apis/wardle.example.com/v9", "/api/v1", "/apis//"] {
         assert!(discover(&world, "GET", unknown, &[]).await.is_none(), "{unknown}");
     }
+}
+
+/// Accept, User-Agent, the answer's type, and what its body begins with.
+#[tokio::test]
+async fn discovery_has_its_encodings() {
+    const YAML: &str = "application/yaml";
+    const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+    let world = world();
+    let of = |encoding: &str| AGGREGATED.split(',').next().unwrap().replace("application/json", encoding);
+    let cases = [
+        ("/apis", YAML, "", YAML, "apiVersion: v1\ngroups:\n- name: "),
+        ("/apis/wardle.example.com", YAML, "", YAML, "apiVersion: v1\nkind: APIGroup\n"),
+        ("/apis/wardle.example.com/v1", YAML, "", YAML, "apiVersion: v1\ngroupVersion: wardle"),
+        ("/api", PROTOBUF, "", PROTOBUF, "k8s\0"),
+        ("/apis", PROTOBUF, "", PROTOBUF, "k8s\0\n\u{12}\n\u{2}v1\u{12}\u{c}APIGroupList"),
+        ("/apis/wardle.example.com/v1", PROTOBUF, "", PROTOBUF, "k8s\0"),
+        ("/apis", "*/*", "curl/8.5.0", catalog::Document::JSON, "{\n  \"kind\": \"APIGroupList\""),
+        ("/apis?pretty=1", "", "", catalog::Document::JSON, "{\n  \"kind\": \"APIGroupList\""),
+        ("/apis?pretty=0", "*/*", "curl/8.5.0", catalog::Document::JSON, "{\"kind\":\"APIGroupList\""),
+        ("/apis", &of(YAML), "", catalog::Document::AGGREGATED_YAML, "apiVersion: apidiscovery.k8s.io/v2\n"),
+        ("/apis", &of(PROTOBUF), "", catalog::Document::AGGREGATED_PROTOBUF, "k8s\0"),
+    ];
+    let mut tags = std::collections::BTreeSet::new();
+    for (uri, accept, agent, content_type, start) in cases {
+        let lines = [("accept", accept), ("user-agent", agent)];
+        let got = discover(&world, "GET", uri, &lines).await.unwrap();
+        assert_eq!((got.code, got.header("content-type")), (200, content_type), "{uri} {accept}");
+        assert!(got.body.starts_with(start), "{uri} {accept}: {}", got.body);
+        let lines = [("if-none-match", got.header("etag")), lines[0], lines[1]];
+        assert_eq!(discover(&world, "GET", uri, &lines).await.unwrap().code, 304, "{uri} {accept}");
+        tags.insert((uri.split('?').next(), got.header("etag").to_owned()));
+    }
+    assert_eq!(tags.len(), cases.len() - 1, "a strong tag names one encoding of one document");
 }
 
 #[tokio::test]
@@ -335,11 +367,10 @@ impl CoreClient for Arc<Core> {
 async fn the_version_is_the_cores_last_known() {
     let core = Arc::new(Core::default());
     let version = version::Version::new(Arc::new(core.clone()));
-    let parts = parts("GET", "/version", &[]);
-    let own = got(version.answer(&parts, false).await).await;
+    let own = got(version.answer(false).await).await;
     assert!(own.body.contains("+trellis"), "{}", own.body);
     for _ in 0..3 {
-        assert_eq!(got(version.answer(&parts, true).await).await.body, "{\"gitVersion\":\"v1.36.0\"}");
+        assert_eq!(got(version.answer(true).await).await.body, "{\"gitVersion\":\"v1.36.0\"}");
     }
     assert_eq!(core.asked.load(Ordering::SeqCst), 1);
 }
@@ -348,10 +379,9 @@ async fn the_version_is_the_cores_last_known() {
 async fn a_core_that_hangs_is_not_waited_for() {
     let core = Arc::new(Core { hangs: true, ..Core::default() });
     let version = version::Version::new(Arc::new(core.clone()));
-    let parts = parts("GET", "/version", &[]);
     let begun = tokio::time::Instant::now();
     for _ in 0..3 {
-        assert!(got(version.answer(&parts, true).await).await.body.contains("+trellis"));
+        assert!(got(version.answer(true).await).await.body.contains("+trellis"));
     }
     assert!(begun.elapsed() < Duration::from_secs(2));
     assert_eq!(core.asked.load(Ordering::SeqCst), 1);
@@ -361,20 +391,23 @@ async fn a_core_that_hangs_is_not_waited_for() {
 async fn the_root_lists_paths() {
     let world = world();
     let checks = Checks::new(|| true, || true, Vec::new());
-    let got = got(paths::answer(&world.catalog, &checks)).await;
+    let of_core = br#"{"paths": ["/apis", "/logs", "/livez/etcd"]}"#;
+    let got = got(paths::answer(&world.catalog, &checks, of_core)).await;
     let list: serde_json::Value = serde_json::from_str(&got.body).unwrap();
     let paths: Vec<_> = list["paths"].as_array().unwrap().iter().filter_map(|path| path.as_str()).collect();
     for path in [
         "/apis",
         "/apis/wardle.example.com/v1",
         "/healthz/ping",
+        "/livez/etcd",
+        "/logs",
         "/readyz/shutdown",
         "/version",
         "/openapi/v3",
     ] {
         assert!(paths.contains(&path), "{path} in {paths:?}");
     }
-    assert!(paths.is_sorted());
+    assert!(paths.is_sorted_by(|a, b| a < b), "{paths:?}");
 }
 
 #[test]

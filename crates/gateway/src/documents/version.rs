@@ -1,92 +1,32 @@
 //! `/version`: the core's when there is one, else the door's own.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::{Duration, Instant},
-};
+use std::sync::Arc;
 
-use arc_swap::ArcSwapOption;
 use bytes::Bytes;
-use http::{HeaderValue, Response, request::Parts};
+use http::{HeaderValue, Response};
 use serde::Serialize;
 
-use super::with_type;
+use super::{of_core::OfCore, with_type};
 use crate::{authn::CoreClient, body::Body};
-
-/// How old the core's answer may be before it is asked for again, behind the client's back.
-const FRESH: Duration = Duration::from_secs(10);
-/// How long the very first client waits for the core; later ones never do.
-const PATIENCE: Duration = Duration::from_millis(500);
-
-const PATH: &str = "/version";
 
 /// The Kubernetes minor version whose API the door speaks.
 const MINOR: &str = "37";
 
 /// Where the version comes from.
-pub(super) struct Version(Arc<State>);
-
-struct State {
-    core: Arc<dyn CoreClient>,
-    last: ArcSwapOption<Known>,
-    asking: AtomicBool,
-}
-
-struct Known {
-    body: Bytes,
-    at: Instant,
-}
+pub(super) struct Version(OfCore);
 
 impl Version {
     pub(super) fn new(core: Arc<dyn CoreClient>) -> Self {
-        let state = State { core, last: ArcSwapOption::empty(), asking: AtomicBool::new(false) };
-        Self(Arc::new(state))
+        Self(OfCore::new(core, "/version"))
     }
 
     /// The core's last answer when there is a core, else the door's own version.
-    pub(super) async fn answer(&self, _: &Parts, has_core: bool) -> Response<Body> {
+    pub(super) async fn answer(&self, has_core: bool) -> Response<Body> {
         let body = match has_core {
-            true => self.of_core().await,
+            true => self.0.get().await,
             false => None,
         };
         with_type(body.unwrap_or_else(own), HeaderValue::from_static("application/json"))
-    }
-
-    async fn of_core(&self) -> Option<Bytes> {
-        let last = self.0.last.load_full();
-        if last.as_ref().is_some_and(|known| known.at.elapsed() < FRESH) {
-            return last.map(|known| known.body.clone());
-        }
-        let asked = self.ask();
-        match (last, asked) {
-            (Some(known), _) => Some(known.body.clone()),
-            (None, Some(asked)) => {
-                let _ = tokio::time::timeout(PATIENCE, asked).await;
-                self.0.last.load().as_ref().map(|known| known.body.clone())
-            }
-            (None, None) => None,
-        }
-    }
-
-    /// Asks the core, unless that is being done.
-    fn ask(&self) -> Option<tokio::task::JoinHandle<()>> {
-        if self.0.asking.swap(true, Ordering::AcqRel) {
-            return None;
-        }
-        let state = self.0.clone();
-        Some(tokio::spawn(async move {
-            match state.core.get(PATH).await {
-                Ok(body) if serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_ok() => {
-                    state.last.store(Some(Arc::new(Known { body, at: Instant::now() })));
-                }
-                Ok(_) => tracing::warn!("The core's answer to {PATH} is not JSON."),
-                Err(failure) => tracing::debug!(%failure, "Cannot ask the core for its version."),
-            }
-            state.asking.store(false, Ordering::Release);
-        }))
     }
 }
 

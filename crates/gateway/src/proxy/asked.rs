@@ -59,8 +59,11 @@ impl Asked<'_> {
         {
             return Ok(Reply::Own(answer));
         }
-        let caller = door.authenticator.authenticate(&self.client.identity, &parts.headers).await?;
-        held.audit = door.audit.begin(&parts, self.client.identity.peer(), &caller, &self.audit_id.value);
+        let caller = door.authenticator.authenticate(&self.client.identity, &mut parts.headers).await;
+        // Also of whom nobody knows: who tries keys belongs in the log.
+        let (peer, id) = (self.client.identity.peer(), &self.audit_id.value);
+        held.audit = door.audit.begin(&parts, peer, caller.as_ref().ok(), id);
+        let caller = caller?;
         let identity = door.authorizer.impersonate(caller.clone(), &mut parts.headers).await?;
         if let Some(audit) = &mut held.audit
             && !Arc::ptr_eq(&caller, &identity)

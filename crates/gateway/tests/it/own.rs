@@ -127,6 +127,33 @@ async fn a_door_that_only_summarises_passes_nothing_on() {
     assert!(server.requests().is_empty());
 }
 
+/// The core's paths are the core's to show.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_list_of_paths_has_the_cores_for_whom_the_core_lets_see_them() {
+    let pki = std::sync::Arc::new(testkit::TempPki::new());
+    let core = testkit::FakeServer::builder().tls(&pki, testkit::Serving::Good).handler(|request| {
+        (request.target == "/").then(|| {
+            testkit::fake::json(http::StatusCode::OK, &serde_json::json!({"paths": ["/apis", "/logs"]}))
+        })
+    });
+    let core = core.start().await;
+    let paths = |reply: testkit::Reply| reply.json()["paths"].as_array().unwrap().clone();
+
+    let door = Door::start(&pki, vec![Backend::wardle(&pki, &[&core]), Backend::core(&pki, &[&core])]).await;
+    let mut admin = Client::http2(&door.admin()).await.unwrap();
+    for path in ["/", "/index.html"] {
+        let listed = paths(admin.get(path, &[]).await);
+        for path in ["/apis/wardle.example.com/v1", "/healthz/servers", "/logs"] {
+            assert_eq!(listed.iter().filter(|listed| **listed == path).count(), 1, "{path} in {listed:?}");
+        }
+        assert_eq!(door.http2().await.get(path, &[]).await.status, 403, "{path}");
+    }
+
+    let alone = Door::start(&pki, vec![Backend::wardle(&pki, &[&core])]).await;
+    let listed = paths(alone.http2().await.get("/", &[]).await);
+    assert!(listed.contains(&"/apis/wardle.example.com".into()) && !listed.contains(&"/logs".into()));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_are_audited_when_their_answers_end() {
     let (pki, server) = backend().await;
@@ -141,6 +168,9 @@ async fn requests_are_audited_when_their_answers_end() {
     admin.get("/apis", &[]).await;
     let refused = door.http1().await.get("/metrics", &[]).await;
     assert_eq!(refused.status, 403);
+    let mut nobody = Client::http1(&door.anonymous()).await.unwrap();
+    let unknown = nobody.get("/apis/unknown", &[("authorization", "Bearer of-nobody")]).await;
+    assert_eq!(unknown.status, 401);
     // An event is written after its client has the answer.
     let lines = loop {
         tokio::task::spawn_blocking({
@@ -152,7 +182,7 @@ async fn requests_are_audited_when_their_answers_end() {
         let text = std::fs::read_to_string(&path).unwrap();
         let lines: Vec<serde_json::Value> =
             text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        if lines.len() >= 3 {
+        if lines.len() >= 4 {
             break lines;
         }
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
@@ -169,4 +199,9 @@ async fn requests_are_audited_when_their_answers_end() {
     assert_eq!((&list["userAgent"], &list["sourceIPs"][0]), (&"test/1".into(), &"127.0.0.1".into()));
     assert!(event("/apis").get("annotations").is_none(), "the door's own answer");
     assert_eq!(event("/metrics")["responseStatus"]["code"], 403);
+    let stranger = event("/apis/unknown");
+    assert_eq!((&stranger["user"], &stranger["level"]), (&serde_json::json!({}), &"Metadata".into()));
+    assert_eq!(stranger["responseStatus"]["code"], 401);
+    assert_eq!((&stranger["auditID"], &stranger["sourceIPs"][0]), (&unknown.header("audit-id").into(), &"127.0.0.1".into()));
+    assert!(!lines.iter().any(|line| line.to_string().contains("of-nobody")), "a token in the log");
 }

@@ -1,15 +1,15 @@
 //! The questions that the endpoints of an API server put to an `Accept` header.
 
 use super::{Accept, JSON, Offer, PROTOBUF, Target, YAML};
-use crate::{query, status::Encoding};
+use crate::{Encoding, query};
 
-/// Which discovery document a client wants.
+/// Which discovery document a client wants, and how it is to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discovery {
     /// `APIGroupDiscoveryList` of `apidiscovery.k8s.io/v2`.
-    AggregatedV2,
+    AggregatedV2(Encoding),
     /// `APIGroupList` or `APIVersions`.
-    Legacy,
+    Legacy(Encoding),
     /// Neither can be given in an encoding that the client takes.
     NotAcceptable,
 }
@@ -17,32 +17,44 @@ pub enum Discovery {
 const AGGREGATED_V2: Target<'_> =
     Target { group: "apidiscovery.k8s.io", version: "v2", kind: "APIGroupDiscoveryList" };
 
-/// Which discovery document the client wants, in JSON.
+/// Which discovery document the client wants.
 ///
 /// As upstream: any clause for v2 takes the aggregated form, whatever its quality; clauses for
 /// `v2beta1` are skipped; `profile=nopeer` changes nothing here.
 pub fn discovery(accept: Accept<'_>) -> Discovery {
+    const OFFERS: [Offer<'_>; 3] = [
+        Offer::transformed(JSON, AGGREGATED_V2),
+        Offer::transformed(YAML, AGGREGATED_V2),
+        Offer::transformed(PROTOBUF, AGGREGATED_V2),
+    ];
     // An absent header would take the first offer of any list, and it means the legacy form.
-    let aggregated = !accept.header.is_empty();
-    if aggregated && accept.choose(&[Offer::transformed(JSON, AGGREGATED_V2)]).is_some() {
-        return Discovery::AggregatedV2;
+    if !accept.header.is_empty()
+        && let Some(encoding) = among(accept, &OFFERS)
+    {
+        return Discovery::AggregatedV2(encoding);
     }
-    match accept.choose(&[Offer::plain(JSON)]) {
-        Some(_) => Discovery::Legacy,
-        None => Discovery::NotAcceptable,
-    }
+    encoding(accept).map_or(Discovery::NotAcceptable, Discovery::Legacy)
+}
+
+/// The encoding in which the client wants an object of the endpoint's own type; none: 406.
+pub fn encoding(accept: Accept<'_>) -> Option<Encoding> {
+    among(accept, &[Offer::plain(JSON), Offer::plain(YAML), Offer::plain(PROTOBUF)])
 }
 
 /// The encoding in which a `Status` made here is given: what cannot be satisfied gets JSON, as upstream.
 pub fn negotiate_status(accept: Accept<'_>) -> Encoding {
-    const OFFERS: [Offer<'_>; 3] = [Offer::plain(JSON), Offer::plain(YAML), Offer::plain(PROTOBUF)];
-    let Some((offer, clause)) = accept.choose_clause(&OFFERS) else { return Encoding::Json };
-    match offer {
+    encoding(accept).unwrap_or(Encoding::Json)
+}
+
+/// `offers`: JSON, YAML and protobuf, in this order.
+fn among(accept: Accept<'_>, offers: &[Offer<'_>; 3]) -> Option<Encoding> {
+    let (offer, clause) = accept.choose_clause(offers)?;
+    Some(match offer {
         1 => Encoding::Yaml,
         2 => Encoding::Protobuf,
         _ if clause.is_some_and(|clause| clause.pretty()) => Encoding::JsonPretty,
         _ => Encoding::Json,
-    }
+    })
 }
 
 /// The version (`v1` or `v1beta1`) of `meta.k8s.io` in which the client wants a `Table`; none when it

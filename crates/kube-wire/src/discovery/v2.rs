@@ -152,7 +152,26 @@ impl Default for APIGroupDiscoveryList {
     }
 }
 
+impl Scope {
+    /// As upstream writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Namespaced => "Namespaced",
+            Self::Cluster => "Cluster",
+        }
+    }
+}
+
 impl Freshness {
+    /// As upstream writes it; empty when it is not known.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Current => "Current",
+            Self::Stale => "Stale",
+            Self::Unknown => "",
+        }
+    }
+
     fn is_unknown(&self) -> bool {
         *self == Self::Unknown
     }

@@ -3,23 +3,10 @@
 //! that are not pointers in Go are written even when empty, as the generated code does.
 
 use super::{Status, StatusCause, StatusDetails};
-use crate::protobuf::Writer;
-
-/// What every protobuf body of Kubernetes starts with.
-const MAGIC: &[u8; 4] = b"k8s\0";
+use crate::protobuf::{self, Writer};
 
 pub(super) fn envelope(status: &Status) -> Vec<u8> {
-    let mut unknown = Writer::with_capacity(256);
-    unknown.message(1, |type_meta| {
-        type_meta.string(1, "v1");
-        type_meta.string(2, "Status");
-    });
-    unknown.message(2, |raw| body(raw, status));
-    unknown.string(3, "");
-    unknown.string(4, "");
-    let mut bytes = MAGIC.to_vec();
-    bytes.extend_from_slice(&unknown.into_bytes());
-    bytes
+    protobuf::envelope(("v1", "Status"), |raw| body(raw, status))
 }
 
 fn body(raw: &mut Writer, status: &Status) {

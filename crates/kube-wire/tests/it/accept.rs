@@ -1,4 +1,7 @@
-use kube_wire::accept::{self, Discovery, JSON, Offer, PROTOBUF, YAML, discovery, pretty, wants_table};
+use kube_wire::{
+    Encoding,
+    accept::{self, Discovery, JSON, Offer, PROTOBUF, YAML, discovery, pretty, wants_table},
+};
 use serde::Deserialize;
 
 use crate::golden;
@@ -66,22 +69,27 @@ fn no_more_than_the_limit_is_read() {
 fn discovery_forms() {
     const V2: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
     const BETA: &str = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
-    let cases: [(String, Discovery); 14] = [
-        (String::new(), Discovery::Legacy),
-        ("*/*".into(), Discovery::Legacy),
-        ("application/json".into(), Discovery::Legacy),
-        ("application/json, */*;q=0.8".into(), Discovery::Legacy),
-        (V2.into(), Discovery::AggregatedV2),
-        (format!("{V2},{BETA},application/json"), Discovery::AggregatedV2),
-        (format!("{BETA},{V2},application/json"), Discovery::AggregatedV2),
-        (format!("application/json,{V2};q=0.1"), Discovery::AggregatedV2),
-        (format!("{V2};profile=nopeer"), Discovery::AggregatedV2),
+    let cases: [(String, Discovery); 19] = [
+        (String::new(), Discovery::Legacy(Encoding::Json)),
+        ("*/*".into(), Discovery::Legacy(Encoding::Json)),
+        ("application/json".into(), Discovery::Legacy(Encoding::Json)),
+        ("application/json, */*;q=0.8".into(), Discovery::Legacy(Encoding::Json)),
+        (V2.into(), Discovery::AggregatedV2(Encoding::Json)),
+        (format!("{V2},{BETA},application/json"), Discovery::AggregatedV2(Encoding::Json)),
+        (format!("{BETA},{V2},application/json"), Discovery::AggregatedV2(Encoding::Json)),
+        (format!("application/json,{V2};q=0.1"), Discovery::AggregatedV2(Encoding::Json)),
+        (format!("{V2};profile=nopeer"), Discovery::AggregatedV2(Encoding::Json)),
         (
             "application/json;as=APIGroupDiscoveryList;v=v2;g=apidiscovery.k8s.io".into(),
-            Discovery::AggregatedV2,
+            Discovery::AggregatedV2(Encoding::Json),
         ),
-        (format!("{BETA},application/json"), Discovery::Legacy),
+        (format!("{BETA},application/json"), Discovery::Legacy(Encoding::Json)),
         (BETA.into(), Discovery::NotAcceptable),
+        ("application/yaml".into(), Discovery::Legacy(Encoding::Yaml)),
+        ("application/vnd.kubernetes.protobuf, */*;q=0.1".into(), Discovery::Legacy(Encoding::Protobuf)),
+        ("application/json;pretty=1".into(), Discovery::Legacy(Encoding::JsonPretty)),
+        (V2.replace("json", "yaml"), Discovery::AggregatedV2(Encoding::Yaml)),
+        (V2.replace("json", "vnd.kubernetes.protobuf"), Discovery::AggregatedV2(Encoding::Protobuf)),
         ("text/html".into(), Discovery::NotAcceptable),
         (V2.replace("APIGroupDiscoveryList", "Other"), Discovery::NotAcceptable),
     ];

@@ -5,6 +5,7 @@
 
 mod accept;
 mod discovery;
+mod discovery_document;
 mod etag;
 mod golden;
 mod identity;

@@ -79,6 +79,19 @@ pub(crate) struct ServeOptions {
     /// Common names that a front proxy's certificate may have [default: any]
     #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Who may come in")]
     pub(crate) requestheader_allowed_names: Vec<String>,
+    /// Headers in which a front proxy says the user's name; the first that is there counts
+    /// [default: X-Remote-User]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Who may come in")]
+    pub(crate) requestheader_username_headers: Vec<String>,
+    /// Headers in which it says the user's groups, one line for each [default: X-Remote-Group]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Who may come in")]
+    pub(crate) requestheader_group_headers: Vec<String>,
+    /// Headers in which it says the user's UID [default: X-Remote-Uid]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Who may come in")]
+    pub(crate) requestheader_uid_headers: Vec<String>,
+    /// What the names of headers with further attributes of the user begin with [default: X-Remote-Extra-]
+    #[arg(long, value_name = "PREFIX", value_delimiter = ',', help_heading = "Who may come in")]
+    pub(crate) requestheader_extra_headers_prefix: Vec<String>,
 
     /// Reading requests in flight, long-running ones not counted; more get 429 [default: 400]
     #[arg(long, value_name = "N", help_heading = "Limits")]
@@ -144,7 +157,8 @@ impl ServeOptions {
             install_crds, discovery_only, tls_cert, tls_key, proxy_client_cert, proxy_client_key, client_ca,
             token_file, requestheader_client_ca, max_requests_inflight, max_mutating_requests_inflight,
             max_connections, request_timeout, header_timeout, shutdown_delay, shutdown_grace, audit_log, log, log_format;
-            tls_san, requestheader_allowed_names
+            tls_san, requestheader_allowed_names, requestheader_username_headers,
+            requestheader_group_headers, requestheader_uid_headers, requestheader_extra_headers_prefix
         )
     }
 }

@@ -7,6 +7,7 @@ use std::{
 };
 
 use gateway::Limits;
+use kube_wire::identity::request_header::Names;
 
 use super::{LogFormat, Period, ServeOptions};
 use crate::exit::{Code, Outcome, Problem};
@@ -65,14 +66,16 @@ pub(crate) struct FrontProxy {
     /// Its authorities.
     pub(crate) ca: PathBuf,
     /// Common names that its certificate may have; empty for any.
-    pub(crate) names: Vec<String>,
+    pub(crate) allowed_names: Vec<String>,
+    /// Headers in which it names users.
+    pub(crate) headers: Names,
 }
 
 impl Settings {
     /// Checks `options` as far as that goes without reading the files it names.
     pub(crate) fn new(options: ServeOptions) -> Outcome<Self> {
         let listen = options.listen.as_deref().unwrap_or("127.0.0.1:6443");
-        let front_proxy = front_proxy(options.requestheader_client_ca, options.requestheader_allowed_names)?;
+        let front_proxy = front_proxy(&options)?;
         needs(options.core_context.is_none() || options.core.is_some(), "--core-context", "--core")?;
         needs(!options.install_crds.unwrap_or(false) || options.core.is_some(), "--install-crds", "--core")?;
         let context = options.core_context;
@@ -191,12 +194,36 @@ fn key_pair(
     }
 }
 
-fn front_proxy(ca: Option<PathBuf>, names: Vec<String>) -> Outcome<Option<FrontProxy>> {
-    match ca {
-        Some(ca) => Ok(Some(FrontProxy { ca, names })),
-        None => {
-            needs(names.is_empty(), "--requestheader-allowed-names", "--requestheader-client-ca")?;
-            Ok(None)
+fn front_proxy(options: &ServeOptions) -> Outcome<Option<FrontProxy>> {
+    let headers = [
+        ("--requestheader-username-headers", &options.requestheader_username_headers),
+        ("--requestheader-group-headers", &options.requestheader_group_headers),
+        ("--requestheader-uid-headers", &options.requestheader_uid_headers),
+        ("--requestheader-extra-headers-prefix", &options.requestheader_extra_headers_prefix),
+    ];
+    let Some(ca) = options.requestheader_client_ca.clone() else {
+        let names = ("--requestheader-allowed-names", &options.requestheader_allowed_names);
+        for (flag, given) in headers.into_iter().chain([names]) {
+            needs(given.is_empty(), flag, "--requestheader-client-ca")?;
         }
+        return Ok(None);
+    };
+    let usual = Names::default();
+    let usual = [usual.user, usual.group, usual.uid, usual.extra_prefix];
+    let mut chosen = headers.into_iter().zip(usual).map(|((flag, given), usual)| match given.is_empty() {
+        true => Ok(usual),
+        false => given.iter().map(|name| header_name(flag, name)).collect::<Outcome<Vec<String>>>(),
+    });
+    let mut next = || chosen.next().unwrap_or_else(|| Ok(Vec::new()));
+    let headers = Names { user: next()?, group: next()?, uid: next()?, extra_prefix: next()? };
+    Ok(Some(FrontProxy { ca, allowed_names: options.requestheader_allowed_names.clone(), headers }))
+}
+
+/// A header name, or the beginning of one.
+fn header_name(flag: &str, name: &str) -> Outcome<String> {
+    match http::HeaderName::try_from(name) {
+        Ok(_) => Ok(name.to_owned()),
+        Err(_) => Err(usage(&format!("{flag}: `{name}` cannot be the name of a header"))
+            .next("write names with letters, digits and dashes, for instance X-Remote-User")),
     }
 }

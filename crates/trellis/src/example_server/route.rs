@@ -125,13 +125,14 @@ fn documents(
 }
 
 fn discovery_root(legacy_group: bool, headers: &http::HeaderMap) -> Result<Response<Body>, Status> {
+    // This server gives JSON alone, in whatever else it is asked for.
     let (document, content_type): (Value, &'static str) = match discovery_form(headers) {
-        Discovery::AggregatedV2 => (
+        Discovery::AggregatedV2(_) => (
             discovery::aggregated(legacy_group),
             "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
         ),
-        Discovery::Legacy if legacy_group => (discovery::legacy_versions(), "application/json"),
-        Discovery::Legacy => (discovery::group_list(), "application/json"),
+        Discovery::Legacy(_) if legacy_group => (discovery::legacy_versions(), "application/json"),
+        Discovery::Legacy(_) => (discovery::group_list(), "application/json"),
         Discovery::NotAcceptable => return Err(Status::not_acceptable()),
     };
     let mut response = tagged(encode(&document), headers);

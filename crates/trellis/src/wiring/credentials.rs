@@ -28,7 +28,11 @@ impl Secrets {
     ) -> Outcome<Self> {
         let reader = Reader::new(settings, own_clients);
         let first = reader.read_now()?;
-        let authenticator = Arc::new(Authenticator::new(first, core));
+        let mut authenticator = Authenticator::new(first, core);
+        if let Some(proxy) = &settings.front_proxy {
+            authenticator = authenticator.header_names(proxy.headers.clone());
+        }
+        let authenticator = Arc::new(authenticator);
         let (target, files) = (authenticator.clone(), reader.files.clone());
         let reloading = Reloading::start(files, move |contents| {
             target.reload(reader.read(contents)?);
@@ -62,7 +66,7 @@ impl Reader {
         };
         let client_ca = settings.client_ca.as_ref().map(&mut add);
         let tokens = settings.token_file.as_ref().map(&mut add);
-        let front_proxy = settings.front_proxy.as_ref().map(|proxy| (add(&proxy.ca), proxy.names.clone()));
+        let front_proxy = settings.front_proxy.as_ref().map(|proxy| (add(&proxy.ca), proxy.allowed_names.clone()));
         let own_clients = own_clients.map(|own| own.certificate_pem().to_vec()).unwrap_or_default();
         Self { own_clients, files, client_ca, tokens, front_proxy }
     }

@@ -14,6 +14,7 @@ import (
 	"reflect"
 	"strings"
 
+	apidiscovery "k8s.io/api/apidiscovery/v2"
 	"k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -35,7 +36,8 @@ import (
 var codecs = func() serializer.CodecFactory {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
-	scheme.AddUnversionedTypes(schema.GroupVersion{Version: "v1"}, &metav1.Status{})
+	scheme.AddUnversionedTypes(schema.GroupVersion{Version: "v1"}, &metav1.Status{}, &metav1.APIVersions{}, &metav1.APIGroupList{}, &metav1.APIGroup{}, &metav1.APIResourceList{})
+	check(apidiscovery.AddToScheme(scheme))
 	return serializer.NewCodecFactory(scheme)
 }()
 
@@ -44,6 +46,7 @@ func main() {
 	for name, cases := range map[string]any{
 		"status": statuses(), "request_info": requestInfos(), "accept": accepts(), "version": versions(),
 		"label_selector": labelSelectors(), "field_selector": fieldSelectors(), "discovery": discovery(),
+		"discovery_document": discoveryDocuments(),
 	} {
 		check(os.WriteFile(filepath.Join(out, name+".json"), lines(cases), 0o644))
 	}
@@ -333,6 +336,71 @@ func discovery() (cases []converted) {
 		aggregated, err := endpoints.ConvertGroupVersionIntoToDiscovery(c.Legacy.APIResources)
 		c.Aggregated, c.Error = aggregated, err != nil
 		cases = append(cases, c)
+	}
+	return cases
+}
+
+// document is a discovery document in every encoding.
+type document struct{ Name, JSON, Pretty, YAML, Protobuf string }
+
+func discoveryDocuments() (cases []document) {
+	version := func(group, version string) metav1.GroupVersionForDiscovery {
+		return metav1.GroupVersionForDiscovery{GroupVersion: group + "/" + version, Version: version}
+	}
+	addresses := []metav1.ServerAddressByClientCIDR{{ClientCIDR: "0.0.0.0/0", ServerAddress: "192.0.2.1:6443"}}
+	wardle := metav1.APIGroup{Name: "wardle.example.com", Versions: []metav1.GroupVersionForDiscovery{version("wardle.example.com", "v1beta1"), version("wardle.example.com", "v1")}, PreferredVersion: version("wardle.example.com", "v1beta1")}
+	direct := metav1.APIGroup{Name: "a.example.com", Versions: []metav1.GroupVersionForDiscovery{version("a.example.com", "v1")}, PreferredVersion: version("a.example.com", "v1"), ServerAddressByClientCIDRs: addresses}
+	kind := func(kind string) *metav1.GroupVersionKind {
+		return &metav1.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}
+	}
+	typed := func(kind string) metav1.TypeMeta { return metav1.TypeMeta{Kind: kind, APIVersion: "v1"} }
+	single := wardle
+	single.TypeMeta = typed("APIGroup")
+	for _, c := range []struct {
+		name   string
+		object runtime.Object
+	}{
+		{"versions", &metav1.APIVersions{TypeMeta: typed("APIVersions"), Versions: []string{"v1"}, ServerAddressByClientCIDRs: addresses}},
+		{"no versions", &metav1.APIVersions{TypeMeta: typed("APIVersions"), Versions: []string{}, ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{}}},
+		{"group", &single},
+		{"groups", &metav1.APIGroupList{TypeMeta: typed("APIGroupList"), Groups: []metav1.APIGroup{wardle, direct}}},
+		{"no groups", &metav1.APIGroupList{TypeMeta: typed("APIGroupList"), Groups: []metav1.APIGroup{}}},
+		{"resources", &metav1.APIResourceList{TypeMeta: typed("APIResourceList"), GroupVersion: "apps/v1", APIResources: []metav1.APIResource{
+			{Name: "deployments", SingularName: "deployment", Namespaced: true, Kind: "Deployment", Verbs: metav1.Verbs{"get", "list"}, ShortNames: []string{"deploy", "no"}, Categories: []string{"all"}, StorageVersionHash: "8aSe+NMegvE="},
+			{Name: "deployments/scale", Namespaced: true, Group: "autoscaling", Version: "v1", Kind: "Scale", Verbs: metav1.Verbs{}},
+			{Name: "odd \"{[,:]}\\\"", Kind: "<Odd> & 'ends'", Verbs: metav1.Verbs{"1e3", "true", "", "~", "- a", "a: b", "#"}},
+		}}},
+		{"no resources", &metav1.APIResourceList{TypeMeta: typed("APIResourceList"), GroupVersion: "v1", APIResources: []metav1.APIResource{}}},
+		{"aggregated", &apidiscovery.APIGroupDiscoveryList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: "apidiscovery.k8s.io/v2"}, Items: []apidiscovery.APIGroupDiscovery{
+			{ObjectMeta: metav1.ObjectMeta{Name: "apps"}, Versions: []apidiscovery.APIVersionDiscovery{
+				{Version: "v1", Freshness: apidiscovery.DiscoveryFreshnessCurrent, Resources: []apidiscovery.APIResourceDiscovery{
+					{Resource: "deployments", ResponseKind: kind("Deployment"), Scope: apidiscovery.ScopeNamespace, SingularResource: "deployment", Verbs: []string{"get", "list"}, ShortNames: []string{"deploy"}, Categories: []string{"all"}, Subresources: []apidiscovery.APISubresourceDiscovery{
+						{Subresource: "status", ResponseKind: kind("Deployment"), Verbs: []string{"get"}},
+						{Subresource: "scale", ResponseKind: &metav1.GroupVersionKind{}, AcceptedTypes: []metav1.GroupVersionKind{*kind("Scale")}, Verbs: []string{}},
+					}},
+					{Resource: "nodes", Scope: apidiscovery.ScopeCluster, Verbs: []string{"get"}},
+				}},
+				{Version: "v1beta1", Freshness: apidiscovery.DiscoveryFreshnessStale},
+			}},
+			{},
+		}}},
+		{"aggregated, nothing", &apidiscovery.APIGroupDiscoveryList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: "apidiscovery.k8s.io/v2"}, Items: []apidiscovery.APIGroupDiscovery{}}},
+	} {
+		entry := document{Name: c.name}
+		for _, info := range codecs.SupportedMediaTypes() {
+			var text, pretty bytes.Buffer
+			check(info.Serializer.Encode(c.object, &text))
+			switch info.MediaType {
+			case runtime.ContentTypeJSON:
+				check(info.PrettySerializer.Encode(c.object, &pretty))
+				entry.JSON, entry.Pretty = text.String(), pretty.String()
+			case runtime.ContentTypeYAML:
+				entry.YAML = text.String()
+			case runtime.ContentTypeProtobuf:
+				entry.Protobuf = hex.EncodeToString(text.Bytes())
+			}
+		}
+		cases = append(cases, entry)
 	}
 	return cases
 }

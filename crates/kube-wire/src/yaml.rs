@@ -1,9 +1,9 @@
-//! YAML of a small JSON value: block style, keys in alphabetical order.
+//! YAML of a JSON value: block style, keys in alphabetical order, as upstream writes it.
 
 use serde_json::Value;
 
 /// The value as a YAML document.
-pub(super) fn document(value: &Value) -> String {
+pub fn document(value: &Value) -> String {
     let mut text = String::new();
     match value {
         Value::Object(_) | Value::Array(_) => block(value, 0, &mut text),
