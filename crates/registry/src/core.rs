@@ -2,6 +2,7 @@
 //! said is on disk.
 
 mod cache;
+mod exec;
 mod follow;
 mod kubeconfig;
 mod secrets;
@@ -41,6 +42,7 @@ use crate::{
 };
 use cache::Cache;
 use follow::{Objects, follow};
+use exec::Plugins;
 use kubeconfig::Access;
 
 /// How often kubeconfig and the files that it names are looked at.
@@ -85,7 +87,8 @@ pub(crate) fn start(
     let Some(core) = config.core.clone() else {
         return Ok(watch::channel(Arc::new(CoreView::default())).1);
     };
-    let access = Access::read(&core)?;
+    let plugins = Arc::new(Plugins::default());
+    let access = Access::read(&core, &plugins)?;
     let cache = Cache::load(surroundings.state.join("core.json"), surroundings.writer.clone());
     let mut follower = Follower {
         config: core,
@@ -96,6 +99,7 @@ pub(crate) fn start(
         invalid: HashMap::new(),
         cache,
         access,
+        plugins,
         kicks: surroundings.kicks,
         store: surroundings.store,
         services: BTreeMap::new(),
@@ -108,9 +112,27 @@ pub(crate) fn start(
     Ok(view)
 }
 
+/// Returns when the kubeconfig, a file that it names or what its plugin gives is no longer `known`.
+async fn changed(config: CoreConfig, plugins: Arc<Plugins>, known: Access) -> Access {
+    loop {
+        tokio::time::sleep(RELOAD).await;
+        let (config, plugins) = (config.clone(), plugins.clone());
+        // A thread of its own: a plugin may take its time.
+        match tokio::task::spawn_blocking(move || Access::read(&config, &plugins)).await {
+            Ok(Ok(access)) if access != known => return access,
+            Ok(Ok(_)) => {}
+            Ok(Err(why)) => {
+                tracing::warn!(why, "cannot read the kubeconfig again; the old one stays in force");
+            }
+            Err(error) => tracing::warn!(%error, "cannot read the kubeconfig again"),
+        }
+    }
+}
+
 struct Follower {
     config: CoreConfig,
     access: Access,
+    plugins: Arc<Plugins>,
     view: CoreView,
     api_servers: Arc<Objects>,
     api_services: Arc<Objects>,
@@ -166,7 +188,8 @@ impl Follower {
         // Those of the session before had its client.
         self.stop_references();
         self.follow_references(&client, &news);
-        let mut reload = tokio::time::interval(RELOAD);
+        let changed = changed(self.config.clone(), self.plugins.clone(), self.access.clone());
+        tokio::pin!(changed);
         let mut stored = self.store.subscribe();
         loop {
             tokio::select! {
@@ -181,16 +204,12 @@ impl Follower {
                     invalid.send_replace(Arc::new(self.invalid.clone()));
                     views.send_replace(Arc::new(self.view.clone()));
                 }
-                _ = reload.tick() => match Access::read(&self.config) {
-                    Ok(access) if access != self.access => {
-                        tracing::info!("the kubeconfig of the core has changed");
-                        self.view.server = Some(access.server.clone());
-                        self.access = access;
-                        views.send_replace(Arc::new(self.view.clone()));
-                        return Ok(());
-                    }
-                    Ok(_) => {}
-                    Err(why) => tracing::warn!(why, "cannot read the kubeconfig again; the old one stays in force"),
+                access = &mut changed => {
+                    tracing::info!("the credentials for the core, or its kubeconfig, have changed");
+                    self.view.server = Some(access.server.clone());
+                    self.access = access;
+                    views.send_replace(Arc::new(self.view.clone()));
+                    return Ok(());
                 }
             }
         }

@@ -7,40 +7,44 @@ use serde::Deserialize;
 use super::{v1, v2};
 use crate::protobuf::{Writer, envelope};
 
+/// Kind and version as the document says them: upstream leaves the version out of some.
 #[derive(Deserialize)]
-struct Kind {
+#[serde(rename_all = "camelCase")]
+struct Type {
     kind: String,
+    #[serde(default)]
+    api_version: String,
 }
 
 /// The document in the envelope; none when it is of another kind.
 pub(super) fn document(json: &[u8]) -> Option<Vec<u8>> {
-    let read_kind: Kind = serde_json::from_slice(json).ok()?;
-    let kind = read_kind.kind.as_str();
-    Some(match kind {
+    let of: Type = serde_json::from_slice(json).ok()?;
+    let named = (of.api_version.as_str(), of.kind.as_str());
+    Some(match named.1 {
         "APIVersions" => {
             let document: v1::APIVersions = serde_json::from_slice(json).ok()?;
-            envelope(("v1", kind), |raw| versions(raw, &document))
+            envelope(named, |raw| versions(raw, &document))
         }
         "APIGroupList" => {
             let document: v1::APIGroupList = serde_json::from_slice(json).ok()?;
-            envelope(("v1", kind), |raw| {
+            envelope(named, |raw| {
                 document.groups.iter().for_each(|item| raw.message(1, |message| group(message, item)));
             })
         }
         "APIGroup" => {
             let document: v1::APIGroup = serde_json::from_slice(json).ok()?;
-            envelope(("v1", kind), |raw| group(raw, &document))
+            envelope(named, |raw| group(raw, &document))
         }
         "APIResourceList" => {
             let document: v1::APIResourceList = serde_json::from_slice(json).ok()?;
-            envelope(("v1", kind), |raw| {
+            envelope(named, |raw| {
                 raw.string(1, &document.group_version);
                 document.resources.iter().for_each(|item| raw.message(2, |message| resource(message, item)));
             })
         }
         "APIGroupDiscoveryList" => {
             let document: v2::APIGroupDiscoveryList = serde_json::from_slice(json).ok()?;
-            envelope((&document.api_version, kind), |raw| {
+            envelope(named, |raw| {
                 raw.message(1, |list_meta| (1..=3).for_each(|field| list_meta.string(field, "")));
                 document.items.iter().for_each(|item| raw.message(2, |message| aggregated(message, item)));
             })

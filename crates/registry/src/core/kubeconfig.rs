@@ -7,8 +7,9 @@ use catalog::{
     ClientCertificate, Credentials, Endpoint, IdentityMode, Limits, Role, Roots, Secret, Server, ServerName,
     Trust,
 };
-use kube::config::{AuthInfo, Cluster, KubeConfigOptions, Kubeconfig};
+use kube::config::{AuthInfo, Cluster, KubeConfigOptions, Kubeconfig, NamedAuthInfo};
 
+use super::exec::Plugins;
 use crate::{config::CoreConfig, validation};
 
 /// The core, and how the door speaks to it.
@@ -29,7 +30,9 @@ impl PartialEq for Access {
 
 impl Access {
     /// Reads the kubeconfig and every file that it names.
-    pub(super) fn read(config: &CoreConfig) -> Result<Self, String> {
+    /// Runs the credential plugin of the user, when there is one and what it gave before has expired:
+    /// blocks, at most as long as a plugin may take.
+    pub(super) fn read(config: &CoreConfig, plugins: &Plugins) -> Result<Self, String> {
         let path = &config.kubeconfig;
         let bad = |why: &dyn std::fmt::Display| {
             format!(
@@ -38,12 +41,20 @@ impl Access {
             )
         };
         let text = std::fs::read_to_string(path).map_err(|error| bad(&error))?;
-        let kubeconfig = Kubeconfig::read_from(path).map_err(|error| bad(&error))?;
-        let (cluster, user) = current(&kubeconfig, config.context.as_deref()).map_err(|why| bad(&why))?;
-        let mut files = Files {
-            folder: path.parent().map(Path::to_owned).unwrap_or_default(),
-            read: vec![text.into_bytes()],
-        };
+        let mut kubeconfig = Kubeconfig::read_from(path).map_err(|error| bad(&error))?;
+        let (cluster, name, user) = current(&kubeconfig, config.context.as_deref()).map_err(|why| bad(&why))?;
+        let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+        let resolved = plugins.resolve(&user, &cluster, &folder).map_err(|why| bad(&why))?;
+        let mut files = Files { folder, read: vec![text.into_bytes()] };
+        if user.exec.is_some() {
+            files.read.push(serde_json::to_vec(&resolved).map_err(|error| bad(&error))?);
+            // The same credentials for the watches: a plugin is not run for each.
+            let own = |named: &&mut NamedAuthInfo| name.as_ref() == Some(&named.name);
+            if let Some(named) = kubeconfig.auth_infos.iter_mut().find(own) {
+                named.auth_info = Some(resolved.clone());
+            }
+        }
+        let user = resolved;
         let server = server(config, &cluster, &user, &mut files).map_err(|why| bad(&why))?;
         Ok(Self { server, fingerprint: files.read, kubeconfig, context: config.context.clone() })
     }
@@ -87,7 +98,11 @@ impl Files {
     }
 }
 
-fn current(kubeconfig: &Kubeconfig, context: Option<&str>) -> Result<(Cluster, AuthInfo), String> {
+/// The cluster of the context, the name of its user, and the user.
+fn current(
+    kubeconfig: &Kubeconfig,
+    context: Option<&str>,
+) -> Result<(Cluster, Option<String>, AuthInfo), String> {
     let name =
         context.or(kubeconfig.current_context.as_deref()).ok_or("it has no current context; name one")?;
     let context = kubeconfig
@@ -108,7 +123,7 @@ fn current(kubeconfig: &Kubeconfig, context: Option<&str>) -> Result<(Cluster, A
         .find(|user| Some(&user.name) == context.user.as_ref())
         .and_then(|user| user.auth_info.clone())
         .unwrap_or_default();
-    Ok((cluster, user))
+    Ok((cluster, context.user, user))
 }
 
 fn server(
@@ -152,8 +167,8 @@ fn server(
 }
 
 fn credentials(user: &AuthInfo, files: &mut Files) -> Result<Credentials, String> {
-    if user.exec.is_some() || user.auth_provider.is_some() {
-        return Err("its user runs a credential plugin, which the door does not; give it a client certificate or a token".to_owned());
+    if user.auth_provider.is_some() {
+        return Err("its user has an `auth-provider`, which Kubernetes has removed; use `exec`, a client certificate or a token".to_owned());
     }
     let chain = files.data(
         "client-certificate-data",
