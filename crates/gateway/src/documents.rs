@@ -188,12 +188,7 @@ async fn explanation(door: &Door, parts: &Parts, identity: &Identity) -> Respons
 
 /// The list of all paths: for everybody whom the door knows, but with a core for whom the core lets read
 /// it, because its own paths are among them.
-async fn root_paths(
-    door: &Door,
-    catalog: &Catalog,
-    parts: &Parts,
-    identity: &Identity,
-) -> Response<Body> {
+async fn root_paths(door: &Door, catalog: &Catalog, parts: &Parts, identity: &Identity) -> Response<Body> {
     let of_core = door.own.paths.of_core(catalog).await;
     let list = || paths::answer(catalog, &door.own.checks, &of_core);
     match catalog.core() {

@@ -41,8 +41,8 @@ use crate::{
     store::Store,
 };
 use cache::Cache;
-use follow::{Objects, follow};
 use exec::Plugins;
+use follow::{Objects, follow};
 use kubeconfig::Access;
 
 /// How often kubeconfig and the files that it names are looked at.

@@ -121,7 +121,9 @@ fn body(reply: &Reply) -> String {
 /// Kind and version out of a protobuf envelope: what follows holds volatile values; but discovery has none.
 fn envelope(body: &[u8]) -> String {
     let discovery = ["APIVersions", "APIGroup", "APIResourceList"];
-    let whole = discovery.iter().any(|kind| body[..body.len().min(60)].windows(kind.len()).any(|part| part == kind.as_bytes()));
+    let whole = discovery
+        .iter()
+        .any(|kind| body[..body.len().min(60)].windows(kind.len()).any(|part| part == kind.as_bytes()));
     if whole {
         return body.iter().map(|byte| format!("{byte:02x}")).collect();
     }

@@ -55,9 +55,8 @@ impl Differences {
     /// What of the list allows this difference: each entry with the pattern of the case, and with that of
     /// the field.
     pub(crate) fn entries_for(&self, case: &str, field: &str, door: &str) -> Vec<String> {
-        let covers = |entry: &&Entry| {
-            entry.door.as_ref().is_none_or(|part| field != "body" || door.contains(part))
-        };
+        let covers =
+            |entry: &&Entry| entry.door.as_ref().is_none_or(|part| field != "body" || door.contains(part));
         let mut used = Vec::new();
         for entry in self.0.iter().filter(covers) {
             let matching = |patterns: &[String], text: &str| -> Vec<String> {
@@ -74,9 +73,10 @@ impl Differences {
 
     /// The parts of the list that are not among these: an entry covers no case and no field without need.
     pub(crate) fn others(&self, used: &BTreeSet<String>) -> Vec<String> {
-        let parts = self.0.iter().flat_map(|entry| {
-            entry.cases.iter().chain(&entry.fields).map(|pattern| entry.part(pattern))
-        });
+        let parts = self
+            .0
+            .iter()
+            .flat_map(|entry| entry.cases.iter().chain(&entry.fields).map(|pattern| entry.part(pattern)));
         parts.filter(|part| !used.contains(part)).collect()
     }
 }

@@ -293,8 +293,7 @@ async fn a_front_proxy_may_use_other_header_names() {
         uid: vec!["X-Forwarded-Uid".into()],
         extra_prefix: vec!["X-Forwarded-Extra-".into()],
     };
-    let authenticator =
-        Authenticator::new(secrets(trust(&clients, &proxies, &[])), None).header_names(names);
+    let authenticator = Authenticator::new(secrets(trust(&clients, &proxies, &[])), None).header_names(names);
     let proxy = client(&proxies, "proxy", &[]);
     let named = [("x-forwarded-user", "ann"), ("x-forwarded-groups", "dev"), ("x-forwarded-uid", "7")];
     assert_eq!(who(&authenticator, &proxy, &named).await, "ann|7|dev,system:authenticated");

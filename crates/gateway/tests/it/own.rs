@@ -202,6 +202,9 @@ async fn requests_are_audited_when_their_answers_end() {
     let stranger = event("/apis/unknown");
     assert_eq!((&stranger["user"], &stranger["level"]), (&serde_json::json!({}), &"Metadata".into()));
     assert_eq!(stranger["responseStatus"]["code"], 401);
-    assert_eq!((&stranger["auditID"], &stranger["sourceIPs"][0]), (&unknown.header("audit-id").into(), &"127.0.0.1".into()));
+    assert_eq!(
+        (&stranger["auditID"], &stranger["sourceIPs"][0]),
+        (&unknown.header("audit-id").into(), &"127.0.0.1".into())
+    );
     assert!(!lines.iter().any(|line| line.to_string().contains("of-nobody")), "a token in the log");
 }

@@ -11,9 +11,7 @@ pub fn encode(json: &[u8], encoding: Encoding) -> Option<Vec<u8>> {
     match encoding {
         Encoding::Json => Some(json.to_vec()),
         Encoding::JsonPretty => Some(indented(json)),
-        Encoding::Yaml => {
-            Some(yaml::document(&serde_json::from_slice::<Value>(json).ok()?).into_bytes())
-        }
+        Encoding::Yaml => Some(yaml::document(&serde_json::from_slice::<Value>(json).ok()?).into_bytes()),
         Encoding::Protobuf => protobuf::document(json),
     }
 }

@@ -103,7 +103,10 @@ fn aggregated(message: &mut Writer, group: &v2::APIGroupDiscovery) {
     for version in &group.versions {
         message.message(2, |message| {
             message.string(1, &version.version);
-            version.resources.iter().for_each(|item| message.message(2, |message| aggregated_resource(message, item)));
+            version
+                .resources
+                .iter()
+                .for_each(|item| message.message(2, |message| aggregated_resource(message, item)));
             message.string(3, version.freshness.as_str());
         });
     }

@@ -57,8 +57,7 @@ fn value() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(4, 32, 4, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            prop::collection::btree_map("[ -~]{0,6}", inner, 0..4)
-                .prop_map(|fields| json!(fields)),
+            prop::collection::btree_map("[ -~]{0,6}", inner, 0..4).prop_map(|fields| json!(fields)),
         ]
     })
 }

@@ -80,7 +80,9 @@ impl Plugins {
         let wrong = |why: String| format!("its credential plugin `{name}` {why}");
         let plugin = serde_json::to_value(exec).map_err(|error| wrong(error.to_string()))?;
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = known.as_ref().filter(|known| known.plugin == plugin && clock::now() < known.until) {
+        if let Some(known) =
+            known.as_ref().filter(|known| known.plugin == plugin && clock::now() < known.until)
+        {
             return user_with(user, &known.given);
         }
         let given = run(exec, name, cluster, folder).map_err(wrong)?;

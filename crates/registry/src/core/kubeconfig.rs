@@ -42,7 +42,8 @@ impl Access {
         };
         let text = std::fs::read_to_string(path).map_err(|error| bad(&error))?;
         let mut kubeconfig = Kubeconfig::read_from(path).map_err(|error| bad(&error))?;
-        let (cluster, name, user) = current(&kubeconfig, config.context.as_deref()).map_err(|why| bad(&why))?;
+        let (cluster, name, user) =
+            current(&kubeconfig, config.context.as_deref()).map_err(|why| bad(&why))?;
         let folder = path.parent().map(Path::to_owned).unwrap_or_default();
         let resolved = plugins.resolve(&user, &cluster, &folder).map_err(|why| bad(&why))?;
         let mut files = Files { folder, read: vec![text.into_bytes()] };

@@ -2,33 +2,26 @@
 
 mod example;
 mod folder;
+mod kept;
 
 use std::path::Path;
 
 use tokio::net::TcpListener;
 
-use super::{
-    StopSignals, print,
-    register::{store, wait},
-    serve::run_until_stopped,
-};
+use super::{StopSignals, print, serve::run_until_stopped};
 use crate::{
-    args::{DoorArgs, UpArgs},
+    args::UpArgs,
     config::{LogFormat, ServeOptions, Settings, listen_address},
-    door::{Door, Registration},
-    exit::{Code, Outcome, Problem},
+    exit::Outcome,
     logging, output,
     wiring::{RunningDoor, listen},
 };
 use example::Example;
 use folder::Folder;
+use kept::Kept;
 
 /// Where the door listens when nothing is said; the port of every Kubernetes API.
 const USUAL_ADDRESS: &str = "127.0.0.1:6443";
-/// Name of the example's registration.
-const EXAMPLE: &str = "example";
-/// How long the example may take to answer through the door.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(15);
 
 /// Runs the door and the example server until it is told to stop.
 pub(super) async fn run(args: UpArgs) -> Outcome {
@@ -44,19 +37,18 @@ pub(super) async fn run(args: UpArgs) -> Outcome {
     };
     let mut door = RunningDoor::start(&Settings::new(options)?, listener).await?;
     // Until the example is registered, a signal ends everything at once: there is nothing to lose.
-    let example = tokio::select! {
-        example = start_example(&door, folder.path()) => example?,
+    let mut kept = tokio::select! {
+        kept = Kept::start(&door, folder.path()) => kept?,
         () = signals.next() => return Ok(()),
     };
-    print(&story(&door, &folder, &example, note.as_deref()))?;
+    if let Some(example) = kept.example() {
+        print(&story(&door, &folder, example, note.as_deref()))?;
+    }
     tokio::select! {
         () = run_until_stopped(&mut door, &mut signals) => {}
-        ended = example.ended() => {
-            eprintln!("trellis: the example server ended ({ended}); the door goes on without it, and starts it with the next `trellis up`");
-            run_until_stopped(&mut door, &mut signals).await;
-        }
+        never = kept.keep() => match never {},
     }
-    example.stop().await;
+    kept.stop().await;
     print("stopped\n")
 }
 
@@ -77,20 +69,6 @@ async fn listener(wish: Option<&str>) -> Outcome<(TcpListener, Option<String>)> 
     }
 }
 
-/// Starts the example server as a process of its own, and registers it by its URL as anybody would.
-async fn start_example(door: &RunningDoor, folder: &Path) -> Outcome<Example> {
-    let missing = |what: &str| Problem::new(Code::Failure, format!("the door has no {what}"));
-    let front_proxy_ca = door.front_proxy_ca.as_deref().ok_or_else(|| missing("front-proxy authority"))?;
-    let kubeconfig = door.admin_kubeconfig.clone().ok_or_else(|| missing("admin kubeconfig"))?;
-    let example = Example::start(&folder.join("example"), front_proxy_ca).await?;
-    let client = Door::find(&DoorArgs { kubeconfig: Some(kubeconfig), context: None }).await?;
-    let mut registration = Registration::new(EXAMPLE.to_owned(), &[example.url().to_owned()]);
-    registration.trust(&example.authority()?);
-    store(&client, &registration, true).await?;
-    wait(&client, EXAMPLE, PATIENCE).await?;
-    Ok(example)
-}
-
 /// What happened, and what to try.
 fn story(door: &RunningDoor, folder: &Folder, example: &Example, note: Option<&str>) -> String {
     let kubeconfig = door.admin_kubeconfig.as_deref().unwrap_or(Path::new("")).display();
@@ -99,7 +77,7 @@ fn story(door: &RunningDoor, folder: &Folder, example: &Example, note: Option<&s
     format!(
         "Trellis is up.\n  \
            the door            {door}\n  \
-           an example server   {example}, process {process}, registered as `{EXAMPLE}` while the door ran\n  \
+           an example server   {example}, process {process}, registered as `{name}` while the door ran\n  \
            state               {state}{kept}\n  \
            kubeconfig          {kubeconfig}\n\
          {note}\n\
@@ -112,6 +90,7 @@ fn story(door: &RunningDoor, folder: &Folder, example: &Example, note: Option<&s
            kubectl get apiservers -o wide\n\n\
          Ctrl-C stops it.\n",
         door = door.url(),
+        name = kept::NAME,
         example = example.url(),
         process = example.id(),
         state = folder.path().display(),

@@ -66,7 +66,8 @@ impl Reader {
         };
         let client_ca = settings.client_ca.as_ref().map(&mut add);
         let tokens = settings.token_file.as_ref().map(&mut add);
-        let front_proxy = settings.front_proxy.as_ref().map(|proxy| (add(&proxy.ca), proxy.allowed_names.clone()));
+        let front_proxy =
+            settings.front_proxy.as_ref().map(|proxy| (add(&proxy.ca), proxy.allowed_names.clone()));
         let own_clients = own_clients.map(|own| own.certificate_pem().to_vec()).unwrap_or_default();
         Self { own_clients, files, client_ca, tokens, front_proxy }
     }

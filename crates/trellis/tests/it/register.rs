@@ -72,6 +72,51 @@ async fn a_server_comes_and_goes() {
     assert_eq!(door.get("/apis/wardle.example.com/v1", &[]).await.status, 404);
 }
 
+/// The door's administrator by a credential plugin instead of data in the kubeconfig.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_credential_plugin_says_who_asks() {
+    let setup = Setup::new().await;
+    let text = std::fs::read_to_string(&setup.up.kubeconfig.path).expect("a kubeconfig");
+    let mut kubeconfig: Value = serde_saphyr::from_str(&text).expect("YAML");
+    let folder = tempfile::tempdir().expect("a folder");
+    let pem = |field: &str| {
+        use base64::Engine as _;
+        let data = kubeconfig["users"][0]["user"][field].as_str().expect("data");
+        String::from_utf8(base64::engine::general_purpose::STANDARD.decode(data).expect("base64"))
+            .expect("PEM")
+    };
+    let credential = serde_json::json!({
+        "kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1",
+        "status": {
+            "clientCertificateData": pem("client-certificate-data"),
+            "clientKeyData": pem("client-key-data"),
+        },
+    });
+    let answer = folder.path().join("answer.json");
+    std::fs::write(&answer, credential.to_string()).expect("written");
+    let mut servers = |user: Value| {
+        kubeconfig["users"][0]["user"] = user;
+        let path = folder.path().join("kubeconfig");
+        std::fs::write(&path, kubeconfig.to_string()).expect("written");
+        run(trellis().args(["servers", "--kubeconfig"]).arg(path))
+    };
+    let exec = |command: &str| {
+        serde_json::json!({"exec": {
+            "apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Never",
+            "command": command, "args": [answer],
+        }})
+    };
+    let listed = servers(exec("cat"));
+    assert_eq!((listed.code, listed.stdout.contains("example")), (0, true), "{}", listed.stderr);
+    let missing = servers(exec("no-such-plugin"));
+    assert_eq!(
+        (missing.code, missing.stderr.contains("unable to run auth exec")),
+        (3, true),
+        "{}",
+        missing.stderr
+    );
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_not_there_is_named_with_its_cause() {
     let setup = Setup::new().await;

@@ -44,6 +44,28 @@ async fn the_example_never_outlives_the_door() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_example_that_dies_comes_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let up = Up::start(folder.path());
+    let mut door = up.kubeconfig.client().await;
+    assert_eq!(door.request("POST", NOTES, JSON, note("kept", "still here")).await.status, 201);
+    let killed = std::process::Command::new("kill").args(["-KILL", &up.example.to_string()]).status();
+    assert!(killed.expect("kill").success());
+    wait_for("the example server to end", || (!is_alive(up.example)).then_some(()));
+    let end = std::time::Instant::now() + crate::program::PATIENCE;
+    loop {
+        let reply = door.get(&format!("{NOTES}/kept"), &[]).await;
+        if reply.status == 200 {
+            assert_eq!(reply.json()["spec"]["text"], "still here");
+            break;
+        }
+        assert_eq!(reply.status, 503, "known all the time: {}", reply.text());
+        assert!(std::time::Instant::now() < end, "it did not come back: {}", reply.text());
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_second_door_does_not_get_the_folder() {
     let folder = tempfile::tempdir().expect("a folder");
     let _up = Up::start(folder.path());

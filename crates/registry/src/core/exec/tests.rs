@@ -38,7 +38,10 @@ fn what_it_gives_is_used_until_it_expires() {
     let plugins = Plugins::default();
     let resolve = |user: &AuthInfo| plugins.resolve(user, &Cluster::default(), folder.path());
     let later = clock::format(clock::now() + 3600);
-    let user = plugin(folder.path(), &print(&format!("{{\"token\":\"$WHO-$1\",\"expirationTimestamp\":\"{later}\"}}")));
+    let user = plugin(
+        folder.path(),
+        &print(&format!("{{\"token\":\"$WHO-$1\",\"expirationTimestamp\":\"{later}\"}}")),
+    );
     for _ in 0..3 {
         let resolved = resolve(&user).unwrap();
         assert_eq!((field(&resolved, "token").as_str(), resolved.exec.is_none()), ("ann-a b", true));
@@ -47,7 +50,9 @@ fn what_it_gives_is_used_until_it_expires() {
 
     // Nearly expired: kept for a moment only.
     let soon = clock::format(clock::now() + 2);
-    let pair = format!("{{\"clientCertificateData\":\"C\",\"clientKeyData\":\"K\",\"expirationTimestamp\":\"{soon}\"}}");
+    let pair = format!(
+        "{{\"clientCertificateData\":\"C\",\"clientKeyData\":\"K\",\"expirationTimestamp\":\"{soon}\"}}"
+    );
     let mut other = plugin(folder.path(), &print(&pair));
     other.exec.as_mut().unwrap().args = None;
     let resolved = resolve(&other).unwrap();
@@ -61,13 +66,27 @@ fn what_it_gives_is_used_until_it_expires() {
 #[test]
 fn it_is_told_what_kubectl_tells() {
     let folder = tempfile::tempdir().unwrap();
-    let mut user = plugin(folder.path(), &format!("echo \"$KUBERNETES_EXEC_INFO\" > {}/info\n{}", folder.path().display(), print("{\"token\":\"t\"}")));
+    let mut user = plugin(
+        folder.path(),
+        &format!(
+            "echo \"$KUBERNETES_EXEC_INFO\" > {}/info\n{}",
+            folder.path().display(),
+            print("{\"token\":\"t\"}")
+        ),
+    );
     user.exec.as_mut().unwrap().provide_cluster_info = true;
     let cluster = Cluster { server: Some("https://core.example.com".into()), ..Cluster::default() };
     Plugins::default().resolve(&user, &cluster, folder.path()).unwrap();
-    let info: serde_json::Value = serde_json::from_slice(&fs::read(folder.path().join("info")).unwrap()).unwrap();
-    assert_eq!((&info["kind"], &info["apiVersion"]), (&json!("ExecCredential"), &json!("client.authentication.k8s.io/v1")));
-    assert_eq!((&info["spec"]["interactive"], &info["spec"]["cluster"]["server"]), (&json!(false), &json!("https://core.example.com")));
+    let info: serde_json::Value =
+        serde_json::from_slice(&fs::read(folder.path().join("info")).unwrap()).unwrap();
+    assert_eq!(
+        (&info["kind"], &info["apiVersion"]),
+        (&json!("ExecCredential"), &json!("client.authentication.k8s.io/v1"))
+    );
+    assert_eq!(
+        (&info["spec"]["interactive"], &info["spec"]["cluster"]["server"]),
+        (&json!(false), &json!("https://core.example.com"))
+    );
 }
 
 #[test]
@@ -80,7 +99,10 @@ fn what_goes_wrong_is_a_sentence_without_secrets() {
         (&print("{}"), "gave neither a token nor a client certificate"),
         (&print("{\"clientKeyData\":\"hush\"}"), "gave half of a client certificate and its key"),
         (&past, "gave credentials that expired at 2001-01-01T00:00:00Z"),
-        ("echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1beta1\"}'", "answered in another version than client.authentication.k8s.io/v1"),
+        (
+            "echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1beta1\"}'",
+            "answered in another version than client.authentication.k8s.io/v1",
+        ),
         ("head -c 2000000 /dev/zero", "printed more than 1048576 bytes"),
     ];
     for (script, expected) in rows {
@@ -93,5 +115,8 @@ fn what_goes_wrong_is_a_sentence_without_secrets() {
     let user = plugin(folder.path(), "");
     fs::remove_file(folder.path().join("plugin")).unwrap();
     let said = Plugins::default().resolve(&user, &Cluster::default(), folder.path()).unwrap_err();
-    assert!(said.contains("cannot be started: No such file") && said.ends_with("(install it first)"), "{said}");
+    assert!(
+        said.contains("cannot be started: No such file") && said.ends_with("(install it first)"),
+        "{said}"
+    );
 }
