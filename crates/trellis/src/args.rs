@@ -1,5 +1,6 @@
 //! What was typed. What it means is decided in [`crate::config`] and [`crate::commands`].
 
+mod cluster;
 mod door;
 mod example_server;
 mod explain;
@@ -10,6 +11,10 @@ mod up;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use cluster::{
+    ClusterArgs, ClusterInitArgs, ClusterSchemaArgs, ClusterShowArgs, ClusterValidateArgs, ClusterWhat,
+    DocumentAs,
+};
 pub(crate) use door::{DoorArgs, PrintAs};
 pub(crate) use example_server::ExampleServerArgs;
 pub(crate) use explain::{ExplainArgs, ExplainWhat};
@@ -46,6 +51,8 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Check a configuration file of the door, or print its schema.
     Config(ConfigArgs),
+    /// Turn up a cluster on your hosts from one object: write, check and show the object.
+    Cluster(ClusterArgs),
     /// The example API server that `trellis up` starts.
     #[command(hide = true)]
     ExampleServer(Box<ExampleServerArgs>),

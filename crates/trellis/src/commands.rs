@@ -1,5 +1,6 @@
 //! What each command does.
 
+mod cluster;
 mod config;
 mod explain;
 mod register;
@@ -22,6 +23,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
     // Libraries that are given no provider of cryptography ask for the process' own; there is one.
     let _ = rustls::crypto::CryptoProvider::install_default((*pki::provider()).clone());
     match cli.command {
+        Command::Cluster(args) => cluster::run(args),
         Command::Config(args) => config::run(args),
         Command::Up(args) => runtime(Threads::All)?.block_on(up::run(args)),
         Command::Serve(args) => runtime(Threads::All)?.block_on(serve::run(*args)),

@@ -16,6 +16,7 @@ fn pure_crates_do_no_input_or_output() {
         ["tokio", "hyper", "hyper-util", "rustls", "kube", "mio", "socket2", "fs-err", "notify", "tempfile"];
     check_absent("kube-wire", &io);
     check_absent("catalog", &io);
+    check_absent("cluster-spec", &io);
     check_absent("kube-wire", &["http", "http-body"]);
 }
 

@@ -1,5 +1,6 @@
 //! The binary as people use it: started, asked, stopped.
 
+mod cluster;
 mod config_check;
 mod example;
 mod exit_codes;
