@@ -2,18 +2,21 @@
 //!
 //! Everything else is authorized by the server that answers it.
 
+mod constrained;
 mod impersonation;
 mod review;
 
 use std::sync::Arc;
 
 use http::HeaderMap;
-use kube_wire::{RequestInfo, status::Status};
+use kube_wire::{RequestInfo, identity::UserInfo, status::Status};
 
 use crate::{
     authn::{CoreClient, Memo},
     identity::Identity,
 };
+
+use constrained::Mode;
 
 /// Identities under which callers act, remembered.
 const IMPERSONATED_CAPACITY: usize = 1024;
@@ -74,12 +77,53 @@ impl Authorizer {
         &self,
         caller: Arc<Identity>,
         headers: &mut HeaderMap,
+        request: &RequestInfo<'_>,
     ) -> Result<Arc<Identity>, Box<Status>> {
         let Some(wanted) = impersonation::take(headers)? else { return Ok(caller) };
-        Box::pin(self.act_as(caller, wanted)).await
+        Box::pin(self.act_as(caller, wanted, request)).await
     }
 
+    /// By the permission for all requests, else by that for this one. Nodes the other way round, as
+    /// upstream does for all: only so are they in the group of nodes.
     async fn act_as(
+        &self,
+        caller: Arc<Identity>,
+        wanted: impersonation::Wanted,
+        request: &RequestInfo<'_>,
+    ) -> Result<Arc<Identity>, Box<Status>> {
+        let user = wanted.0.clone();
+        let mode = Mode::of(&user);
+        if mode == Some(Mode::ArbitraryNode)
+            && let Ok(identity) = self.act_constrained(&caller, mode, user.clone(), request).await
+        {
+            return Ok(identity);
+        }
+        match self.act_freely(caller.clone(), wanted).await {
+            Err(refused) if refused.code == 403 && mode != Some(Mode::ArbitraryNode) => {
+                // Whoever has neither is told of the permission that roles of all versions know.
+                let constrained = self.act_constrained(&caller, mode, user, request).await;
+                constrained.map_err(|why| if why.code == 403 { refused } else { why })
+            }
+            decided => decided,
+        }
+    }
+
+    async fn act_constrained(
+        &self,
+        caller: &Identity,
+        mode: Option<Mode>,
+        user: UserInfo,
+        request: &RequestInfo<'_>,
+    ) -> Result<Arc<Identity>, Box<Status>> {
+        let Some(mode) = mode else { return Err(forbidden(caller, request, "")) };
+        self.authorize(caller, &mode.on(request)).await?;
+        for permission in mode.permissions(&user) {
+            self.authorize(caller, &permission).await?;
+        }
+        impersonation::Wanted(mode.actual(user)).identity().map(Arc::new)
+    }
+
+    async fn act_freely(
         &self,
         caller: Arc<Identity>,
         wanted: impersonation::Wanted,

@@ -17,7 +17,7 @@ const MAX_PERMISSIONS: usize = 256;
 
 /// As whom a caller wants to act, as its headers say it.
 #[derive(Debug)]
-pub(super) struct Wanted(UserInfo);
+pub(super) struct Wanted(pub(super) UserInfo);
 
 /// Takes the impersonation headers out of `headers`; none when there are none, or no user is named.
 ///
@@ -105,9 +105,9 @@ impl Wanted {
     }
 }
 
-const AUTHENTICATION: &str = "authentication.k8s.io";
+pub(super) const AUTHENTICATION: &str = "authentication.k8s.io";
 
-fn permission<'a>(group: &'static str, resource: &'static str, name: &'a str) -> RequestInfo<'a> {
+pub(super) fn permission<'a>(group: &'static str, resource: &'static str, name: &'a str) -> RequestInfo<'a> {
     RequestInfo {
         is_resource: true,
         verb: Cow::Borrowed("impersonate"),

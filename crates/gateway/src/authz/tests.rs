@@ -74,10 +74,15 @@ fn rules(allowed: &[&'static str]) -> (Arc<Core>, Authorizer) {
     (core, authorizer)
 }
 
+/// The request during which callers impersonate.
+fn listing() -> RequestInfo<'static> {
+    RequestInfo::parse("GET", "/apis/wardle.example.com/v1/namespaces/a/flunders", "").unwrap()
+}
+
 /// `name|groups|extra`, or code and message of the refusal.
 async fn act(authorizer: &Authorizer, caller: &Arc<Identity>, lines: &[(&str, &str)]) -> String {
     let mut headers = headers(lines);
-    match authorizer.impersonate(caller.clone(), &mut headers).await {
+    match authorizer.impersonate(caller.clone(), &mut headers, &listing()).await {
         Ok(identity) => {
             assert!(headers.keys().all(|name| !name.as_str().starts_with("impersonate")), "{headers:?}");
             let UserInfo { name, uid, groups, extra } = &identity.user;
@@ -243,4 +248,47 @@ async fn a_core_that_does_not_answer_is_no_permission_and_no_refusal() {
     let authorizer = Authorizer::new(Some(Arc::new(core)));
     let answer = act(&authorizer, &caller("bob", &[]), &[("impersonate-user", "ann")]).await;
     assert!(answer.starts_with("503 ") && !answer.contains("10.0.0.1"), "{answer}");
+}
+
+#[tokio::test]
+async fn impersonation_may_be_allowed_for_some_requests_only() {
+    const ON: &str = "eve impersonate-on:user-info:list wardle.example.com/a/flunders";
+    const ANN: &str = "eve impersonate:user-info authentication.k8s.io/users/ann";
+    const DEV: &str = "eve impersonate:user-info authentication.k8s.io/groups/dev";
+    const REFUSED: &str = "403 users \"ann\" is forbidden: User \"eve\" cannot impersonate resource \"users\" in API \
+         group \"\" at the cluster scope: no RBAC policy matched";
+    let ann: &[(&str, &str)] = &[("impersonate-user", "ann")];
+    let dev: &[(&str, &str)] = &[("impersonate-user", "ann"), ("impersonate-group", "dev")];
+    let root: &[(&str, &str)] = &[("impersonate-user", "ann"), ("impersonate-group", "system:masters")];
+    let node: &[(&str, &str)] = &[("impersonate-user", "system:node:n1.example.com")];
+    let robot: &[(&str, &str)] = &[("impersonate-user", "system:serviceaccount:b:robot")];
+    let rows: [(&[&'static str], &[(&str, &str)], &str); 9] = [
+        (&[ON, ANN], ann, "ann||system:authenticated|{}"),
+        (&[ON], ann, REFUSED),
+        (&[ANN], ann, REFUSED),
+        (&["eve impersonate-on:user-info:get wardle.example.com/a/flunders", ANN], ann, REFUSED),
+        (&[ON, ANN], dev, REFUSED),
+        (&[ON, ANN, DEV], dev, "ann||dev,system:authenticated|{}"),
+        (&[ON, ANN, "eve impersonate:user-info authentication.k8s.io/groups/system:masters"], root, REFUSED),
+        (
+            &[
+                "eve impersonate-on:arbitrary-node:list wardle.example.com/a/flunders",
+                "eve impersonate:arbitrary-node authentication.k8s.io/nodes/n1.example.com",
+            ],
+            node,
+            "system:node:n1.example.com||system:nodes,system:authenticated|{}",
+        ),
+        (
+            &[
+                "eve impersonate-on:serviceaccount:list wardle.example.com/a/flunders",
+                "eve impersonate:serviceaccount authentication.k8s.io/b/serviceaccounts/robot",
+            ],
+            robot,
+            "system:serviceaccount:b:robot||system:serviceaccounts,system:serviceaccounts:b,system:authenticated|{}",
+        ),
+    ];
+    for (allowed, lines, expected) in rows {
+        let (_, authorizer) = rules(allowed);
+        assert_eq!(act(&authorizer, &caller("eve", &[]), lines).await, expected, "{allowed:?}");
+    }
 }

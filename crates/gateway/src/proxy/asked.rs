@@ -64,7 +64,7 @@ impl Asked<'_> {
         let (peer, id) = (self.client.identity.peer(), &self.audit_id.value);
         held.audit = door.audit.begin(&parts, peer, caller.as_ref().ok(), id);
         let caller = caller?;
-        let identity = door.authorizer.impersonate(caller.clone(), &mut parts.headers).await?;
+        let identity = door.authorizer.impersonate(caller.clone(), &mut parts.headers, self.info).await?;
         if let Some(audit) = &mut held.audit
             && !Arc::ptr_eq(&caller, &identity)
         {
