@@ -26,6 +26,13 @@ const resources = await custom.getAPIResources({ group, version });
 assert.ok(resources.resources.some((r) => r.name === 'flunders' && r.namespaced));
 ok('api-resources');
 
+// The library has no call for OpenAPI; it gives its credentials to whoever makes requests of his own.
+const { default: fetch } = await import(require.resolve('node-fetch'));
+const server = config.getCurrentCluster().server;
+const answer = await fetch(`${server}/openapi/v3/apis/${group}/${version}`, await config.applyToFetchOptions({}));
+assert.ok(Object.keys((await answer.json()).components.schemas).some((key) => key.endsWith('FlunderSpec')));
+ok('explain');
+
 const objects = k8s.KubernetesObjectApi.makeApiClient(config);
 const created = await objects.create(flunder('create'));
 ok('create');

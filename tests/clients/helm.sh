@@ -15,6 +15,10 @@ echo ok patch
 "$helm" rollback "$name" 1 --wait
 [ "$("$kubectl" get flunder "$name" -o jsonpath='{.metadata.labels.step}')" = create ]
 echo ok apply
+# Where releases are kept is asked first, so that is what nobody may not read.
+if refused=$("$helm" list --kube-as-user nobody 2>&1); then exit 1; fi
+grep -q 'User "nobody" cannot list' <<<"$refused"
+echo ok as
 "$helm" uninstall "$name" --wait
 if "$kubectl" get flunder "$name" 2>/dev/null; then exit 1; fi
 echo ok delete

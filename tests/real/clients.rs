@@ -85,7 +85,8 @@ fn clients() -> Vec<Client> {
             program: program("helm").map(|_| PathBuf::from("bash")),
             leading: vec![script("helm.sh"), path(program("helm"))],
             trailing: vec![script("chart"), path(program("kubectl"))],
-            without: &["api-resources", "explain", "watch", "as"],
+            // Its `--wait` polls; discovery and OpenAPI it asks for within `install`.
+            without: &["api-resources", "explain", "watch"],
             ..Client::none()
         },
         Client {
@@ -95,14 +96,14 @@ fn clients() -> Vec<Client> {
             ..Client::none()
         },
         python("kubernetes", &[]),
-        python("kr8s", &["apply", "as"]),
+        python("kr8s", &[]),
+        // All of its requests are about objects of a given resource, for the user of the kubeconfig.
         python("lightkube", &["api-resources", "explain", "as"]),
         Client {
             name: "client-node".to_owned(),
             program: program("node").map(|_| PathBuf::from("node")),
             leading: vec![script("client-node.mjs")],
             environment: vec![("NODE_FOLDER".to_owned(), path(program("node")))],
-            without: &["explain"],
             ..Client::none()
         },
     ]);

@@ -9,6 +9,9 @@ use serde_json::Value;
 
 use super::*;
 
+/// Header lines.
+type Lines<'a> = &'a [(&'a str, &'a str)];
+
 /// A core that allows what its list names as `user verb resource/name` or `user verb path`.
 #[derive(Default)]
 struct Core {
@@ -262,7 +265,7 @@ async fn impersonation_may_be_allowed_for_some_requests_only() {
     let root: &[(&str, &str)] = &[("impersonate-user", "ann"), ("impersonate-group", "system:masters")];
     let node: &[(&str, &str)] = &[("impersonate-user", "system:node:n1.example.com")];
     let robot: &[(&str, &str)] = &[("impersonate-user", "system:serviceaccount:b:robot")];
-    let rows: [(&[&'static str], &[(&str, &str)], &str); 9] = [
+    let rows: [(&[&'static str], Lines<'_>, &str); 9] = [
         (&[ON, ANN], ann, "ann||system:authenticated|{}"),
         (&[ON], ann, REFUSED),
         (&[ANN], ann, REFUSED),

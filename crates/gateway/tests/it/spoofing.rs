@@ -1,5 +1,9 @@
 //! Nobody can say for himself who he is: spoofed headers and hidden requests, judged at a server that
 //! folds header names as CGI does.
+//!
+//! Here the gateway alone, under every push; the whole program, with other senders, tokens and trailers, is
+//! tried in `tests/hostile/spoof.rs`. Each draws its attempts from a table of its own: what one lacks, the
+//! other may have.
 
 use testkit::{Client, FakeServer, Recorded, client::Raw};
 

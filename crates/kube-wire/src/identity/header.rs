@@ -1,7 +1,8 @@
 //! Header names and values that carry identities.
 
-use std::{borrow::Cow, collections::BTreeMap, fmt::Write as _};
+use std::{borrow::Cow, fmt::Write as _};
 
+use super::{IdentityError, UserInfo};
 use crate::query;
 
 /// Whether a header carries this value unchanged: no control characters, no white space at the ends.
@@ -39,14 +40,23 @@ pub(super) fn strip_prefix<'a>(name: &'a str, prefix: &str) -> Option<&'a str> {
     start.eq_ignore_ascii_case(prefix).then_some(rest)
 }
 
-/// One header line for each value of each key.
-pub(super) fn write_extra(
-    prefix: &str,
-    extra: &BTreeMap<String, Vec<String>>,
-    headers: &mut Vec<(String, String)>,
-) {
-    for (key, values) in extra {
-        let name = format!("{prefix}{}", escape_key(key));
+/// The lines that say who `user` is, in headers of these names: user, group, UID, and what the names of
+/// extra attributes begin with.
+///
+/// # Errors
+/// For an identity that would arrive as another one.
+pub(super) fn write(user: &UserInfo, names: [&str; 4]) -> Result<Vec<(String, String)>, IdentityError> {
+    user.check()?;
+    let [name, group, uid, extra_prefix] = names;
+    let mut headers = Vec::with_capacity(2 + user.groups.len() + user.extra.len());
+    headers.push((name.to_owned(), user.name.clone()));
+    headers.extend(user.groups.iter().map(|value| (group.to_owned(), value.clone())));
+    if !user.uid.is_empty() {
+        headers.push((uid.to_owned(), user.uid.clone()));
+    }
+    for (key, values) in &user.extra {
+        let name = format!("{extra_prefix}{}", escape_key(key));
         headers.extend(values.iter().map(|value| (name.clone(), value.clone())));
     }
+    Ok(headers)
 }

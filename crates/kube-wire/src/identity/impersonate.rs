@@ -21,15 +21,7 @@ pub const EXTRA_PREFIX: &str = "impersonate-extra-";
 /// # Errors
 /// For an identity that would arrive as another one.
 pub fn encode(user: &UserInfo) -> Result<Vec<(String, String)>, IdentityError> {
-    user.check()?;
-    let mut headers = Vec::with_capacity(2 + user.groups.len() + user.extra.len());
-    headers.push((USER.to_owned(), user.name.clone()));
-    headers.extend(user.groups.iter().map(|group| (GROUP.to_owned(), group.clone())));
-    if !user.uid.is_empty() {
-        headers.push((UID.to_owned(), user.uid.clone()));
-    }
-    header::write_extra(EXTRA_PREFIX, &user.extra, &mut headers);
-    Ok(headers)
+    header::write(user, [USER, GROUP, UID, EXTRA_PREFIX])
 }
 
 /// The user as whom the client wants to act, exactly as its headers say; none when there are no such

@@ -36,15 +36,7 @@ impl Default for Names {
 /// # Errors
 /// For an identity that would arrive as another one.
 pub fn encode(user: &UserInfo) -> Result<Vec<(String, String)>, IdentityError> {
-    user.check()?;
-    let mut headers = Vec::with_capacity(2 + user.groups.len() + user.extra.len());
-    headers.push((USER.to_owned(), user.name.clone()));
-    headers.extend(user.groups.iter().map(|group| (GROUP.to_owned(), group.clone())));
-    if !user.uid.is_empty() {
-        headers.push((UID.to_owned(), user.uid.clone()));
-    }
-    header::write_extra(EXTRA_PREFIX, &user.extra, &mut headers);
-    Ok(headers)
+    header::write(user, [USER, GROUP, UID, EXTRA_PREFIX])
 }
 
 /// The user that these headers name; none when they name nobody. The caller has checked that the

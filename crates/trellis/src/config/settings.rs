@@ -1,7 +1,7 @@
 //! What the options mean: checked, with every default filled in.
 
 use std::{
-    net::{SocketAddr, ToSocketAddrs},
+    net::{IpAddr, SocketAddr, ToSocketAddrs},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -114,7 +114,7 @@ impl Settings {
             install_crds: options.install_crds.unwrap_or(false),
             discovery_only: options.discovery_only.unwrap_or(false),
             serving: key_pair("--tls-cert", options.tls_cert, "--tls-key", options.tls_key)?,
-            serving_names: options.tls_san,
+            serving_names: options.tls_san.into_iter().map(serving_name).collect::<Outcome<_>>()?,
             proxy_client: key_pair(
                 "--proxy-client-cert",
                 options.proxy_client_cert,
@@ -217,6 +217,21 @@ fn front_proxy(options: &ServeOptions) -> Outcome<Option<FrontProxy>> {
     let mut next = || chosen.next().unwrap_or_else(|| Ok(Vec::new()));
     let headers = Names { user: next()?, group: next()?, uid: next()?, extra_prefix: next()? };
     Ok(Some(FrontProxy { ca, allowed_names: options.requestheader_allowed_names.clone(), headers }))
+}
+
+/// A DNS name, also `*.` and one, or an IP address.
+fn serving_name(name: String) -> Outcome<String> {
+    let label = |label: &str| {
+        let inner = label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+        inner && (1..=63).contains(&label.len()) && !label.starts_with('-') && !label.ends_with('-')
+    };
+    let host = name.strip_prefix("*.").unwrap_or(&name);
+    let dns = name.len() <= 253 && host.split('.').all(label);
+    if dns || name.parse::<IpAddr>().is_ok() {
+        return Ok(name);
+    }
+    Err(usage(&format!("--tls-san: `{name}` is neither a DNS name nor an IP address"))
+        .next("write names without scheme, port and spaces, for instance door.example.com or 192.0.2.7"))
 }
 
 /// A header name, or the beginning of one.

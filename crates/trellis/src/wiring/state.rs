@@ -12,7 +12,7 @@ impl Lock {
     pub(super) fn take(folder: &Path) -> Outcome<Self> {
         let unusable = |cause: &dyn std::fmt::Display| {
             Problem::new(Code::State, format!("cannot use the state folder {}: {cause}", folder.display()))
-                .next("make room, correct its permissions, or choose another folder with --state")
+                .next("make room, correct its permissions, or choose another folder (`serve --state`, `up --data`)")
         };
         pki::create_private_dir(folder).map_err(|error| unusable(&error))?;
         let path = folder.join("lock");
@@ -28,7 +28,7 @@ impl Lock {
                 Code::State,
                 format!("the state folder {} is in use by another door", folder.display()),
             )
-            .next("stop that one first, or choose another folder with --state")),
+            .next("stop that one first, or choose another folder (`serve --state`, `up --data`)")),
             Err(TryLockError::Error(error)) => Err(unusable(&error)),
         }
     }
