@@ -10,6 +10,7 @@ mod rows;
 mod soak;
 mod third_parties;
 mod upgrades;
+mod validation;
 
 use std::process::ExitCode;
 
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         upgrades::trials(),
         third_parties::trials(),
         soak::trials(),
+        validation::trials(),
     ]
     .into_iter()
     .flatten()

@@ -1,6 +1,8 @@
 //! A library to write a Kubernetes-style API server in Rust.
 //!
-//! What is here is the lowest layer: [`storage`], where objects are kept with revisions, compared and
-//! swapped, listed as they were, and watched without a gap.
+//! What is here are the lowest layers: [`storage`], where objects are kept with revisions, compared and
+//! swapped, listed as they were, and watched without a gap; and [`validation`], which says what is wrong with
+//! an object.
 
 pub mod storage;
+pub mod validation;
