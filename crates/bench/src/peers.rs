@@ -4,7 +4,12 @@ mod aggregator;
 mod door;
 mod nginx;
 
-use std::{net::SocketAddr, path::PathBuf, process::Command};
+use std::{
+    net::{SocketAddr, TcpListener},
+    path::PathBuf,
+    process::Command,
+    sync::atomic::{AtomicU16, Ordering},
+};
 
 use anyhow::{Context, Result};
 use pki::{Authority, CertifiedKey, Leaf};
@@ -65,14 +70,19 @@ impl Lab {
     }
 }
 
-/// `count` consecutive ports of the loopback that nobody listens on, the first one returned.
+/// `count` consecutive ports of the loopback that nobody listens on, the first one returned. None is given
+/// out twice: whoever has been given one may not listen yet.
 pub fn free_ports(count: u16) -> Result<SocketAddr> {
-    for first in (20_000..30_000).step_by(usize::from(count.max(1))) {
-        let held: Vec<_> =
-            (0..count).map_while(|i| std::net::TcpListener::bind(("127.0.0.1", first + i)).ok()).collect();
-        if held.len() == usize::from(count) {
+    static GIVEN: AtomicU16 = AtomicU16::new(0);
+    // Below the range from which the system chooses; runs beside each other begin at different places.
+    let place = u16::try_from(std::process::id() % 50)? * 200;
+    loop {
+        let offset = GIVEN.fetch_add(count, Ordering::Relaxed);
+        anyhow::ensure!(offset < 10_000, "no {count} free ports in a row");
+        let first = 20_000 + (place + offset) % 10_000;
+        let is_free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
+        if (first..first + count).all(is_free) {
             return Ok(SocketAddr::from(([127, 0, 0, 1], first)));
         }
     }
-    anyhow::bail!("no {count} free ports in a row")
 }

@@ -61,7 +61,7 @@ impl Report {
         };
         println!("{work:<64} {shown:>26} {unit:<8} {goal:?} {verdict}");
         self.rows.push(
-            json!({"work": work, "unit": unit, "figures": figures, "goal": goal, "met": goal.met(value)}),
+            json!({"of": self.work, "work": work, "unit": unit, "figures": figures, "goal": goal, "met": goal.met(value)}),
         );
     }
 

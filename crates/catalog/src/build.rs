@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 use crate::{Catalog, Contribution, Ownership, ServerName};
 
-use assembly::Assembly;
+use assembly::{Assembled, Assembly};
 use assign::{Clash, decide};
 use backends::Backends;
 use claim::Claims;
@@ -33,6 +33,9 @@ pub struct Built {
     pub conflicts: Vec<Conflict>,
     /// What was left out because it is not valid or too much.
     pub rejected: Vec<Rejected>,
+    /// How many pieces (versions, groups, summaries, indexes) were serialised in this build; all others were
+    /// taken over from the catalog before.
+    pub made: usize,
 }
 
 /// Two backends want the same group. Both are told.
@@ -115,10 +118,10 @@ impl Catalog {
             }
             conflicts.extend(decision.clashes.iter().filter_map(|clash| conflict(group, clash, &backends)));
         }
-        let (catalog, unusable) = assembly.finish(generation);
+        let Assembled { catalog, unusable, made } = assembly.finish(generation);
         rejected.extend(unusable);
         conflicts.sort();
-        Built { catalog, ownership: decided, conflicts, rejected }
+        Built { catalog, ownership: decided, conflicts, rejected, made }
     }
 }
 

@@ -1,12 +1,17 @@
 //! How the backends are, as published beside the catalog; and what the data path tells in return.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
+};
+
 use crate::{Failure, ServerName};
 
 /// The state of every backend at one moment.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct HealthReport {
-    /// One entry for each backend, by name.
-    pub servers: Vec<ServerHealth>,
+    /// One entry for each backend, by name. Reports share the entries that did not change between them.
+    pub servers: Vec<Arc<ServerHealth>>,
 }
 
 /// The state of one backend.
@@ -22,8 +27,22 @@ pub struct ServerHealth {
     pub endpoints: Vec<EndpointHealth>,
     /// `group/version` of everything that it serves through the door.
     pub group_versions: Vec<String>,
-    /// RFC 3339 time of the last discovery that succeeded.
-    pub last_discovery: Option<String>,
+    /// The last discovery that succeeded.
+    pub last_discovery: Moment,
+}
+
+impl ServerHealth {
+    /// A backend of which nothing is known yet.
+    pub fn unknown(name: ServerName) -> Self {
+        Self {
+            name,
+            source: "",
+            conditions: Vec::new(),
+            endpoints: Vec::new(),
+            group_versions: Vec::new(),
+            last_discovery: Moment::default(),
+        }
+    }
 }
 
 /// A condition of a registration.
@@ -48,8 +67,41 @@ pub struct EndpointHealth {
     pub address: String,
     /// The last failure; none when it answered.
     pub failure: Option<Failure>,
-    /// RFC 3339 time of the last probe.
-    pub last_probe: Option<String>,
+    /// The last probe.
+    pub last_probe: Moment,
+}
+
+/// A time that goes on being renewed while a report that holds it is read: hundreds of servers that are as
+/// well as a second ago make no new report.
+#[derive(Clone, Debug, Default)]
+pub struct Moment(Arc<AtomicI64>);
+
+impl Moment {
+    /// So many seconds after the Unix epoch; 0: never.
+    pub fn at(seconds: i64) -> Self {
+        Self(Arc::new(AtomicI64::new(seconds)))
+    }
+
+    /// Renews it, everywhere it is held.
+    pub fn set(&self, seconds: i64) {
+        self.0.store(seconds, Ordering::Relaxed);
+    }
+
+    /// Seconds since the Unix epoch; none: never.
+    pub fn seconds(&self) -> Option<i64> {
+        Some(self.0.load(Ordering::Relaxed)).filter(|seconds| *seconds > 0)
+    }
+
+    /// In RFC 3339.
+    pub fn text(&self) -> Option<String> {
+        self.seconds().map(kube_wire::object::time::format)
+    }
+}
+
+impl PartialEq for Moment {
+    fn eq(&self, other: &Self) -> bool {
+        self.seconds() == other.seconds()
+    }
 }
 
 /// What the data path saw of a backend.

@@ -28,7 +28,7 @@ pub use contribution::{
 };
 pub use document::{Document, Form};
 pub use failure::{Cause, Failure};
-pub use health::{Condition, EndpointHealth, HealthReport, Observation, Observer, ServerHealth};
+pub use health::{Condition, EndpointHealth, HealthReport, Moment, Observation, Observer, ServerHealth};
 pub use ownership::Ownership;
 pub use routes::Route;
 pub use secret::Secret;

@@ -20,6 +20,28 @@ pub(crate) enum GroupRoute {
     Versions(Vec<(Box<str>, Arc<Server>)>),
 }
 
+impl GroupRoute {
+    /// Every version that is named, with its owner; no name: all of them.
+    fn owners(&self) -> impl Iterator<Item = (Option<&str>, &Arc<Server>)> {
+        let (whole, versions) = match self {
+            Self::Whole(owner) => (Some((None, owner)), [].as_slice()),
+            Self::Versions(versions) => (None, versions.as_slice()),
+        };
+        whole.into_iter().chain(versions.iter().map(|(version, owner)| (Some(&**version), owner)))
+    }
+}
+
+fn same_owners(a: Option<&GroupRoute>, b: Option<&GroupRoute>) -> bool {
+    let owners = |route: Option<&'_ GroupRoute>| {
+        let owners = route.into_iter().flat_map(GroupRoute::owners);
+        owners.map(|(version, owner)| (version.map(str::to_owned), owner.name.clone())).collect::<Vec<_>>()
+    };
+    match (a, b) {
+        (Some(GroupRoute::Whole(a)), Some(GroupRoute::Whole(b))) => a.name == b.name,
+        _ => owners(a) == owners(b),
+    }
+}
+
 /// The answer of the routing table.
 #[derive(Clone, Copy, Debug)]
 pub enum Route<'a> {
@@ -71,6 +93,23 @@ impl Routes {
     /// Whether this backend answers for the group version.
     pub(crate) fn owns(&self, server: &Server, group: &str, version: &str) -> bool {
         self.find(group, version).server().is_some_and(|owner| owner.name == server.name)
+    }
+
+    /// Whether each backend that `counts` answers for exactly what it did `before`.
+    pub(crate) fn agree_with(&self, before: &Self, counts: impl Fn(&Server) -> bool) -> bool {
+        let core = |routes: &'_ Self| routes.core.as_ref().map(|core| core.name.clone());
+        if core(self) != core(before) {
+            return false;
+        }
+        // The core has what nobody else has.
+        let all_count = self.core.as_deref().is_some_and(&counts);
+        let concerned = |route: Option<&GroupRoute>| {
+            route.is_some_and(|route| route.owners().any(|(_, owner)| counts(owner)))
+        };
+        self.groups.keys().chain(before.groups.keys()).all(|group| {
+            let (now, then) = (self.groups.get(group), before.groups.get(group));
+            same_owners(now, then) || !(all_count || concerned(now) || concerned(then))
+        })
     }
 
     /// Whether this backend answers for all known versions of the group.

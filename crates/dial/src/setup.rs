@@ -1,10 +1,10 @@
 //! TLS towards one server, prepared once.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use catalog::{Cause, Endpoint, Failure, Roots, Server};
+use catalog::{Cause, ClientCertificate, Endpoint, Failure, Roots, Server};
 use pki::{ALPN_H2, ALPN_HTTP1, CertifiedKey, ClientTls};
-use rustls::{ClientConfig, pki_types::ServerName};
+use rustls::{ClientConfig, client::Resumption, pki_types::ServerName};
 
 use crate::Offer;
 
@@ -24,6 +24,8 @@ pub struct TlsSetup {
 struct Configs {
     any: Arc<ClientConfig>,
     http1: Arc<ClientConfig>,
+    /// Kept for the next server with the same trust.
+    _shared: Arc<ClientConfig>,
 }
 
 impl TlsSetup {
@@ -62,32 +64,104 @@ impl TlsSetup {
 
 impl Configs {
     fn new(server: &Server) -> Result<Self, Failure> {
-        let certificate = server.credentials.client_certificate.as_ref().map(|certificate| {
-            CertifiedKey::from_pem(&*certificate.chain, certificate.key.expose(), "the client certificate")
-        });
-        let mut tls = ClientTls {
-            roots: match &server.trust.roots {
-                Roots::System => pki::Roots::System,
-                Roots::Pem(pem) => pki::Roots::Pem(pem),
-            },
-            skip_verification: server.trust.skip_verification,
-            certificate: certificate.as_ref(),
-            alpn: &[ALPN_H2, ALPN_HTTP1],
-            resumption_sessions: RESUMPTION_SESSIONS,
-        };
-        let any = build(&tls)?;
-        // Roots, certificate and remembered sessions are shared; only the offer differs.
-        let mut http1 = (*any).clone();
-        tls.alpn = &[ALPN_HTTP1];
-        http1.alpn_protocols = tls.alpn.iter().map(|protocol| protocol.to_vec()).collect();
-        Ok(Self { any, http1: Arc::new(http1) })
+        let shared = Shared::of(server)?;
+        let mut any = ClientConfig::clone(&shared);
+        // What is remembered of one server's sessions is of no use to another one.
+        any.resumption = Resumption::in_memory_sessions(RESUMPTION_SESSIONS);
+        let mut http1 = any.clone();
+        http1.alpn_protocols = vec![ALPN_HTTP1.to_vec()];
+        Ok(Self { any: Arc::new(any), http1: Arc::new(http1), _shared: shared })
     }
 }
 
-fn build(tls: &ClientTls<'_>) -> Result<Arc<ClientConfig>, Failure> {
+/// What servers share that trust the same roots and are shown the same certificate. To parse roots and to
+/// check a key costs more than everything else about a server, and often there is one authority for all.
+struct Shared {
+    roots: Roots,
+    skip_verification: bool,
+    certificate: Option<ClientCertificate>,
+    /// Gone with the last server that uses it.
+    config: Weak<ClientConfig>,
+}
+
+static SHARED: Mutex<Vec<Shared>> = Mutex::new(Vec::new());
+
+impl Shared {
+    fn of(server: &Server) -> Result<Arc<ClientConfig>, Failure> {
+        // Nothing panics while it is held.
+        let mut all = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|shared| shared.config.strong_count() > 0);
+        if let Some(config) = all.iter().filter(|s| s.fits(server)).find_map(|s| s.config.upgrade()) {
+            return Ok(config);
+        }
+        let config = build(server)?;
+        all.push(Self {
+            roots: server.trust.roots.clone(),
+            skip_verification: server.trust.skip_verification,
+            certificate: server.credentials.client_certificate.clone(),
+            config: Arc::downgrade(&config),
+        });
+        Ok(config)
+    }
+
+    fn fits(&self, server: &Server) -> bool {
+        self.skip_verification == server.trust.skip_verification
+            && self.roots == server.trust.roots
+            && self.certificate == server.credentials.client_certificate
+    }
+}
+
+fn build(server: &Server) -> Result<Arc<ClientConfig>, Failure> {
+    let certificate = server.credentials.client_certificate.as_ref().map(|certificate| {
+        CertifiedKey::from_pem(&*certificate.chain, certificate.key.expose(), "the client certificate")
+    });
+    let tls = ClientTls {
+        roots: match &server.trust.roots {
+            Roots::System => pki::Roots::System,
+            Roots::Pem(pem) => pki::Roots::Pem(pem),
+        },
+        skip_verification: server.trust.skip_verification,
+        certificate: certificate.as_ref(),
+        alpn: &[ALPN_H2, ALPN_HTTP1],
+        resumption_sessions: 0,
+    };
     tls.build().map(Arc::new).map_err(|error| Failure::new(Cause::InvalidCredentials, error.to_string()))
 }
 
 fn name(host: &str) -> Result<ServerName<'static>, Failure> {
     pki::server_name(host).map_err(|error| Failure::new(Cause::InvalidCredentials, error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use catalog::{Credentials, IdentityMode, Limits, Role, Trust};
+
+    use super::*;
+
+    fn server(roots: Roots, skip_verification: bool) -> Server {
+        Server {
+            name: catalog::ServerName::new("a"),
+            revision: 1,
+            role: Role::Federated,
+            endpoints: Vec::new(),
+            base_path: String::new(),
+            trust: Trust { roots, server_name: None, skip_verification },
+            identity: IdentityMode::RequestHeader,
+            credentials: Credentials::default(),
+            limits: Limits::default(),
+            direct_address: None,
+        }
+    }
+
+    #[test]
+    fn servers_with_the_same_trust_share_its_parts_and_others_do_not() {
+        let authority = || pki::Authority::make("a", std::time::Duration::from_secs(60)).expect("authority");
+        let (one, other) = (authority(), authority());
+        let pem = |authority: &pki::Authority| Roots::Pem(authority.certificate_pem().into());
+        let config = |server: &Server| Shared::of(server).expect("usable");
+        let first = config(&server(pem(&one), false));
+        assert!(Arc::ptr_eq(&first, &config(&server(pem(&one), false))));
+        assert!(!Arc::ptr_eq(&first, &config(&server(pem(&other), false))));
+        assert!(!Arc::ptr_eq(&first, &config(&server(pem(&one), true))));
+    }
 }

@@ -96,7 +96,7 @@ impl Asker {
             call.headers.insert(header::IF_NONE_MATCH, etag);
         }
         let answer = self.client.call(&call).await?;
-        judge(path, &answer)?;
+        judge(path, &answer, user_of(&self.headers))?;
         Ok(answer)
     }
 
@@ -141,16 +141,30 @@ pub(crate) fn json_body(path: &str, answer: &Answer) -> Result<Bytes, Failure> {
 }
 
 /// Refuses answers that are neither a document nor the lack of one.
-fn judge(path: &str, answer: &Answer) -> Result<(), Failure> {
+fn judge(path: &str, answer: &Answer, user: Option<&str>) -> Result<(), Failure> {
+    let said = said(answer);
     let cause = match answer.status {
         StatusCode::OK | StatusCode::NOT_MODIFIED => return Ok(()),
         _ if is_absent(answer) => return Ok(()),
         StatusCode::UNAUTHORIZED => Cause::IdentityRejected,
+        StatusCode::FORBIDDEN if refuses_identity(&said, user) => Cause::IdentityRejected,
         StatusCode::FORBIDDEN => Cause::Forbidden,
         _ => Cause::UnexpectedStatus,
     };
-    let said = said(answer);
     Err(Failure::new(cause, format!("GET {path} was answered with {}{said}", answer.status)))
+}
+
+/// Whether a refusal is about who asks, and not about what is asked for: the door may not act for others, or
+/// the server took the request for somebody else's than `user`'s, because it does not believe the door.
+fn refuses_identity(said: &str, user: Option<&str>) -> bool {
+    let taken_for =
+        said.split_once("User \"").and_then(|(_, rest)| rest.split_once('"')).map(|(name, _)| name);
+    said.contains("impersonat") || user.is_some_and(|user| taken_for.is_some_and(|name| name != user))
+}
+
+/// As whom these headers ask; none: as the door itself.
+fn user_of(headers: &HeaderMap) -> Option<&str> {
+    ["x-remote-user", "impersonate-user"].iter().find_map(|name| headers.get(*name)?.to_str().ok())
 }
 
 /// What the server gave as its reason, one line of it.
@@ -180,4 +194,33 @@ pub(crate) fn identity_headers(server: &Server, user: &UserInfo) -> HeaderMap {
         }
     }
     headers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refuses_identity;
+
+    #[test]
+    fn a_refusal_is_about_the_caller_or_about_what_he_asked_for() {
+        let user = Some("system:trellis");
+        let cases = [
+            // kube-apiserver, to whom may not impersonate.
+            (
+                r#"users "system:trellis" is forbidden: User "door" cannot impersonate resource "users" in API group """#,
+                user,
+                true,
+            ),
+            (r#"forbidden: User "system:anonymous" cannot get path "/apis""#, user, true),
+            // The front proxy's certificate was taken for a user's.
+            (r#"forbidden: User "front-proxy-client" cannot get path "/apis""#, user, true),
+            (r#"forbidden: User "system:trellis" cannot get path "/apis""#, user, false),
+            (r#"forbidden: User "door" cannot get path "/apis""#, None, false),
+            ("quota exceeded", user, false),
+            (r#"forbidden: User ""#, user, false),
+            ("", user, false),
+        ];
+        for (said, user, expected) in cases {
+            assert_eq!(refuses_identity(said, user), expected, "{said}");
+        }
+    }
 }

@@ -35,7 +35,7 @@ use crate::{
     api_service::AUTOMANAGED_LABEL,
     config::{Config, CoreConfig},
     disk::Writer,
-    hub::Kicks,
+    hub::{Kicks, Statuses},
     object::{Declared, DeclaredSpec, ObjectKey, Resource, Source, check, declare, text},
     registration::{SecretReference, ServiceReference},
     store::Store,
@@ -72,7 +72,7 @@ pub(crate) struct Surroundings {
     pub(crate) kicks: Kicks,
     /// Registrations of the watched directory may name Services and Secrets as well.
     pub(crate) store: Arc<Store>,
-    pub(crate) statuses: watch::Receiver<Arc<HashMap<ObjectKey, Value>>>,
+    pub(crate) statuses: watch::Receiver<Arc<Statuses>>,
     pub(crate) stop: watch::Receiver<bool>,
 }
 
@@ -138,7 +138,7 @@ struct Follower {
     api_services: Arc<Objects>,
     definitions: Option<Arc<Objects>>,
     /// Statuses of objects that break the rules.
-    invalid: HashMap<ObjectKey, Value>,
+    invalid: Statuses,
     cache: Cache,
     kicks: Kicks,
     store: Arc<Store>,
@@ -150,7 +150,7 @@ impl Follower {
     async fn run(
         mut self,
         views: watch::Sender<Arc<CoreView>>,
-        statuses: watch::Receiver<Arc<HashMap<ObjectKey, Value>>>,
+        statuses: watch::Receiver<Arc<Statuses>>,
         mut stop: watch::Receiver<bool>,
     ) {
         loop {
@@ -169,7 +169,7 @@ impl Follower {
     async fn session(
         &mut self,
         views: &watch::Sender<Arc<CoreView>>,
-        statuses: &watch::Receiver<Arc<HashMap<ObjectKey, Value>>>,
+        statuses: &watch::Receiver<Arc<Statuses>>,
     ) -> Result<(), String> {
         let client = self.access.client().await?;
         let (news, mut inbox) = mpsc::unbounded_channel();
@@ -190,7 +190,7 @@ impl Follower {
         self.follow_references(&client, &news);
         let changed = changed(self.config.clone(), self.plugins.clone(), self.access.clone());
         tokio::pin!(changed);
-        let mut stored = self.store.subscribe();
+        let mut stored = self.store.subscribe_registrations();
         loop {
             tokio::select! {
                 Ok(()) = stored.changed() => self.follow_references(&client, &news),
@@ -251,14 +251,21 @@ impl Follower {
     /// Reads all objects anew.
     fn assemble(&mut self) {
         let mut declared: Vec<Arc<Declared>> = Vec::new();
+        let known: HashMap<ObjectKey, Arc<Declared>> =
+            self.view.declared.drain(..).map(|object| (object.key.clone(), object)).collect();
+        // What is the same stays the same allocation: the hub looks at nothing else then.
+        let kept = |object: Declared| match known.get(&object.key) {
+            Some(known) if **known == object => Arc::clone(known),
+            _ => Arc::new(object),
+        };
         self.invalid.clear();
         for value in self.api_servers.values() {
             match declare(Resource::ApiServer, value, Source::Core) {
-                Ok(object) => declared.push(Arc::new(object)),
+                Ok(object) => declared.push(kept(object)),
                 Err(problems) => {
                     let name = text(value, "/metadata/name").unwrap_or_default().to_owned();
                     let key = ObjectKey { resource: Resource::ApiServer, name };
-                    self.invalid.insert(key, statuses::invalid(value, &problems));
+                    self.invalid.insert(key, statuses::invalid(value, &problems).to_string().into());
                 }
             }
         }
@@ -273,7 +280,7 @@ impl Follower {
                 && spec.service.is_some()
                 && let Ok(object) = declare(Resource::ApiService, value, Source::Core)
             {
-                declared.push(Arc::new(object));
+                declared.push(kept(object));
             }
         }
         self.view.declared = declared;

@@ -30,4 +30,5 @@ pub mod validation;
 
 pub use api::crd_manifest;
 pub use config::{Config, CoreConfig, PROBE_USER, Polling, ProxyClientFiles};
+pub use hub::Effort;
 pub use registry::{Registry, StartError};

@@ -15,7 +15,7 @@ use crate::{
     disk::{self, Writer},
     documents::DocumentStore,
     files::{FileProblem, FileSource},
-    hub::{Hub, Kicks, Outputs, Start},
+    hub::{Effort, Efforts, Hub, Kicks, Means, Outputs},
     last_good::LastGoodStore,
     openapi::Keeper,
     store::{Store, StoreProblem},
@@ -57,6 +57,7 @@ pub struct Registry {
     files: Option<FileSource>,
     writer: Writer,
     stop: watch::Sender<bool>,
+    efforts: Arc<Efforts>,
     hub: Mutex<Option<tokio::task::JoinHandle<()>>>,
 }
 
@@ -93,14 +94,8 @@ impl Registry {
         let polling = Arc::new(config.polling.clone());
         let shared =
             Arc::new(Shared { pace: Pace::new(&polling), polling, keeper, last_good, reports, config });
-        let (catalog_sender, catalog) = watch::channel(Arc::new(Catalog::empty()));
-        let (health_sender, health) = watch::channel(Arc::new(HealthReport::default()));
-        let outputs = Outputs {
-            catalog: catalog_sender,
-            health: health_sender,
-            core_statuses: watch::channel(Arc::new(HashMap::new())).0,
-            since: Mutex::default(),
-        };
+        let outputs = Outputs::empty();
+        let (catalog, health) = (outputs.catalog.subscribe(), outputs.health.subscribe());
         let ownership_file = state.join("ownership.json");
         let kicks: Kicks = Arc::new(RwLock::new(HashMap::new()));
         let core = core::start(
@@ -120,8 +115,9 @@ impl Registry {
         } else {
             Vec::new()
         };
-        let (hub, inbox) = Hub::restore(Start {
-            ownership: load_ownership(&ownership_file),
+        let ownership = load_ownership(&ownership_file);
+        let efforts = Arc::new(Efforts::default());
+        let means = Means {
             ownership_file,
             shared,
             store: Arc::clone(&store),
@@ -130,10 +126,11 @@ impl Registry {
             kicks: Arc::clone(&kicks),
             in_process,
             core,
-            reports: inbox,
-        });
+            efforts: Arc::clone(&efforts),
+        };
+        let hub = Hub::restore(means, ownership);
         let hub = Mutex::new(Some(tokio::spawn(hub.run(inbox, stopped))));
-        Ok(Self { catalog, health, documents, store, kicks, files, writer, stop, hub })
+        Ok(Self { catalog, health, documents, store, kicks, files, writer, stop, efforts, hub })
     }
 
     /// The catalog, and every later one.
@@ -154,6 +151,11 @@ impl Registry {
     /// Takes what the data path sees of servers.
     pub fn observer(&self) -> Arc<dyn Observer> {
         Arc::new(Watcher { kicks: Arc::clone(&self.kicks) })
+    }
+
+    /// What was done so far to keep catalog, conditions and status up to date.
+    pub fn effort(&self) -> Effort {
+        self.efforts.so_far()
     }
 
     /// The registrations that the door keeps itself, with those of the watched directory.

@@ -15,7 +15,7 @@ use crate::{
 const MAX_FILE: u64 = 1 << 20;
 
 /// What registrations may refer to, as it is at the moment.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Environment {
     /// The door's own client certificate.
     pub(crate) client_certificate: Option<ClientCertificate>,

@@ -1,6 +1,7 @@
 //! The registrations that the door keeps itself: one file for each in the state folder, and beside them
 //! those of the watched directory. Numbers every change, so that clients can watch.
 
+mod entry;
 mod error;
 mod files;
 mod log;
@@ -22,6 +23,7 @@ use crate::{
     clock,
     object::{Declared, ObjectKey, Resource, Source, declare, text},
 };
+use entry::{Entry, Kept};
 use log::Log;
 use shelf::Shelf;
 
@@ -33,22 +35,18 @@ pub struct Store {
     writing: Mutex<()>,
     inner: Mutex<Inner>,
     changed: watch::Sender<u64>,
+    /// The same without changes of status.
+    registered: watch::Sender<u64>,
 }
 
 #[derive(Debug)]
 struct Inner {
     objects: BTreeMap<ObjectKey, Entry>,
     /// Valid objects of the watched directory, the hidden ones included.
-    files: BTreeMap<ObjectKey, Entry>,
+    files: BTreeMap<ObjectKey, FileObject>,
     log: Log,
     damaged: Vec<StoreProblem>,
     hidden: Vec<StoreProblem>,
-}
-
-#[derive(Clone, Debug)]
-struct Entry {
-    value: Arc<Value>,
-    declared: Arc<Declared>,
 }
 
 /// An object of the watched directory.
@@ -70,20 +68,29 @@ impl Store {
         let shelf = Shelf::open(folder)?;
         let (found, damaged) = shelf.load()?;
         let mut objects = BTreeMap::new();
+        let mut newest = 0;
         for (value, declared) in found {
-            let entry = Entry { value: Arc::new(value), declared: Arc::new(declared) };
+            let version = version_of(&value);
+            newest = newest.max(version);
+            let entry = Entry { kept: Kept::new(value, version), declared: Arc::new(declared) };
             objects.insert(entry.declared.key.clone(), entry);
         }
-        let newest = objects.values().map(|entry| version_of(&entry.value)).max().unwrap_or(0);
         let log = Log::starting_at(newest);
         let (changed, _) = watch::channel(log.version());
+        let (registered, _) = watch::channel(log.version());
         let inner = Inner { objects, files: BTreeMap::new(), log, damaged, hidden: Vec::new() };
-        Ok(Self { shelf, writing: Mutex::default(), inner: Mutex::new(inner), changed })
+        Ok(Self { shelf, writing: Mutex::default(), inner: Mutex::new(inner), changed, registered })
     }
 
     /// Told the newest resource version after every change.
     pub fn subscribe(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
+    }
+
+    /// Told the newest resource version after every change of a registration itself; its status is no part
+    /// of it.
+    pub fn subscribe_registrations(&self) -> watch::Receiver<u64> {
+        self.registered.subscribe()
     }
 
     /// What is wrong with files of the state folder, and with objects that are there twice.
@@ -99,14 +106,17 @@ impl Store {
 
     /// One object.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<Value>> {
-        self.lock().objects.get(key).map(|entry| Arc::clone(&entry.value))
+        self.lock().objects.get(key).cloned().map(|entry| entry.value())
     }
 
     /// All objects of a kind in the order of their names, and the version at which this was so.
     pub fn list(&self, resource: Resource) -> (Vec<Arc<Value>>, u64) {
-        let inner = self.lock();
-        let of_kind = inner.objects.iter().filter(|(key, _)| key.resource == resource);
-        (of_kind.map(|(_, entry)| Arc::clone(&entry.value)).collect(), inner.log.version())
+        let (kept, version): (Vec<Kept>, u64) = {
+            let inner = self.lock();
+            let of_kind = inner.objects.iter().filter(|(key, _)| key.resource == resource);
+            (of_kind.map(|(_, entry)| entry.kept.clone()).collect(), inner.log.version())
+        };
+        (kept.iter().map(Kept::value).collect(), version)
     }
 
     /// The changes after `version`, oldest first.
@@ -114,7 +124,8 @@ impl Store {
     /// # Errors
     /// When they are no longer known.
     pub fn changes_after(&self, version: u64) -> Result<Vec<Change>, Expired> {
-        self.lock().log.after(version)
+        let later = self.lock().log.after(version)?;
+        Ok(later.read())
     }
 
     /// Adds an object; gives it uid, time, generation and version. Blocks until it is on disk.
@@ -155,16 +166,17 @@ impl Store {
         let _writing = self.begin();
         let key = key_of(resource, &value);
         let current = self.current(&key, &value)?;
-        let spec_changed = current.value.get("spec") != value.get("spec");
+        let before = current.value();
+        let spec_changed = before.get("spec") != value.get("spec");
         let generation = current.declared.generation.saturating_add(i64::from(spec_changed));
         for field in ["uid", "creationTimestamp"] {
-            let kept = current.value.pointer(&format!("/metadata/{field}")).cloned().unwrap_or_default();
+            let kept = before.pointer(&format!("/metadata/{field}")).cloned().unwrap_or_default();
             set_metadata(&mut value, field, kept);
         }
         set_metadata(&mut value, "generation", json!(generation));
-        copy_status(&current.value, &mut value);
-        if same_but_version(&current.value, &value) {
-            return Ok(current.value);
+        copy_status(&before, &mut value);
+        if same_but_version(&before, &value) {
+            return Ok(before);
         }
         self.commit(key, value, ChangeKind::Modified, dry_run)
     }
@@ -184,31 +196,23 @@ impl Store {
         let precondition = json!({ "metadata": { "uid": uid, "resourceVersion": version } });
         let current = self.current(key, &precondition)?;
         if dry_run {
-            return Ok(current.value);
+            return Ok(current.value());
         }
         self.shelf.remove(key)?;
         let mut inner = self.lock();
-        let removed = inner.remove(key).unwrap_or(current.value);
+        let removed = inner.remove(key).unwrap_or(current.kept);
         inner.show_hidden_files();
         self.announce(&inner);
-        Ok(removed)
+        Ok(removed.value())
     }
 
-    /// Sets the status of an object, when it is another one. Nothing is written to disk: status is
-    /// observed again after a restart.
-    pub fn set_status(&self, key: &ObjectKey, status: &Value) {
+    /// Sets the status of an object, JSON text, when it is another one. Nothing is written to disk: status
+    /// is observed again after a restart.
+    pub fn set_status(&self, key: &ObjectKey, status: &Arc<str>) {
         let mut inner = self.lock();
-        let Some(entry) = inner.objects.get(key).filter(|entry| entry.value.get("status") != Some(status))
-        else {
-            return;
-        };
-        let mut value = Value::clone(&entry.value);
-        if let Some(object) = value.as_object_mut() {
-            object.insert("status".to_owned(), status.clone());
+        if inner.set_status(key, status) {
+            tell(&self.changed, &inner);
         }
-        let declared = Arc::clone(&entry.declared);
-        inner.insert(key.clone(), value, declared, ChangeKind::Modified);
-        self.announce(&inner);
     }
 
     /// Replaces everything that comes from the watched directory.
@@ -222,12 +226,13 @@ impl Store {
     fn current(&self, key: &ObjectKey, expected: &Value) -> Result<Entry, StoreError> {
         let current = self.lock().objects.get(key).cloned();
         let current = current.ok_or_else(|| StoreError::NotFound(key.clone()))?;
+        let value = current.value();
         if let Source::File { path, .. } = &current.declared.source {
             return Err(StoreError::InFile { key: key.clone(), path: path.clone() });
         }
         for field in ["uid", "resourceVersion"] {
             let pointer = format!("/metadata/{field}");
-            let (now, then) = (text(&current.value, &pointer), text(expected, &pointer));
+            let (now, then) = (text(&value, &pointer), text(expected, &pointer));
             if then.is_some_and(|then| !then.is_empty() && now != Some(then)) {
                 return Err(if field == "uid" {
                     StoreError::OtherUid { key: key.clone(), expected: then.unwrap_or_default().to_owned() }
@@ -256,9 +261,10 @@ impl Store {
         set_metadata(&mut value, "resourceVersion", json!(version.to_string()));
         self.shelf.save(&key, &value)?;
         let mut inner = self.lock();
-        let value = inner.insert(key, value, Arc::new(declared), kind);
+        let kept = inner.insert(key, value, Arc::new(declared), kind);
         self.announce(&inner);
-        Ok(value)
+        drop(inner);
+        Ok(kept.value())
     }
 
     fn begin(&self) -> MutexGuard<'_, ()> {
@@ -270,36 +276,39 @@ impl Store {
     }
 
     fn announce(&self, inner: &Inner) {
-        let version = inner.log.version();
-        self.changed.send_if_modified(|current| std::mem::replace(current, version) != version);
+        tell(&self.registered, inner);
+        tell(&self.changed, inner);
     }
 }
 
+fn tell(watchers: &watch::Sender<u64>, inner: &Inner) {
+    let version = inner.log.version();
+    watchers.send_if_modified(|current| std::mem::replace(current, version) != version);
+}
+
 impl Inner {
-    fn insert(
-        &mut self,
-        key: ObjectKey,
-        mut value: Value,
-        declared: Arc<Declared>,
-        kind: ChangeKind,
-    ) -> Arc<Value> {
-        let version = self.log.next();
-        set_metadata(&mut value, "resourceVersion", json!(version.to_string()));
-        let value = Arc::new(value);
-        self.log.push(Change { version, kind, resource: key.resource, object: Arc::clone(&value) });
-        self.objects.insert(key, Entry { value: Arc::clone(&value), declared });
-        value
+    fn insert(&mut self, key: ObjectKey, value: Value, declared: Arc<Declared>, kind: ChangeKind) -> Kept {
+        let kept = Kept::new(value, self.log.next());
+        self.log.push(kind, key.resource, kept.clone());
+        self.objects.insert(key, Entry { kept: kept.clone(), declared });
+        kept
     }
 
-    fn remove(&mut self, key: &ObjectKey) -> Option<Arc<Value>> {
+    /// Tells whether the status is another one than before.
+    fn set_status(&mut self, key: &ObjectKey, status: &Arc<str>) -> bool {
+        let Some(entry) = self.objects.get_mut(key).filter(|entry| !entry.kept.has_status(status)) else {
+            return false;
+        };
+        entry.kept = entry.kept.with_status(status, self.log.next());
+        self.log.push(ChangeKind::Modified, key.resource, entry.kept.clone());
+        true
+    }
+
+    fn remove(&mut self, key: &ObjectKey) -> Option<Kept> {
         let entry = self.objects.remove(key)?;
-        let version = self.log.next();
-        let mut value = Value::clone(&entry.value);
-        set_metadata(&mut value, "resourceVersion", json!(version.to_string()));
-        let object = Arc::new(value);
-        let kind = ChangeKind::Deleted;
-        self.log.push(Change { version, kind, resource: key.resource, object: Arc::clone(&object) });
-        Some(object)
+        let kept = entry.kept.at(self.log.next());
+        self.log.push(ChangeKind::Deleted, key.resource, kept.clone());
+        Some(kept)
     }
 }
 

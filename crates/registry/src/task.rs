@@ -6,14 +6,11 @@ mod pace;
 mod refresh;
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicI64, Ordering},
-    },
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use catalog::{Cause, Discovery, Failure, IdentityMode, OpenApi, Server, ServerName};
+use catalog::{Cause, Discovery, Failure, IdentityMode, Moment, OpenApi, Server, ServerName};
 use futures_util::{StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use tokio::sync::{Notify, mpsc, watch};
 
@@ -72,8 +69,8 @@ pub(crate) struct Health {
     pub(crate) identity: Option<Failure>,
     /// End of the certificate that it showed, seconds since the Unix epoch.
     pub(crate) certificate_end: Option<i64>,
-    /// The last discovery that succeeded, seconds since the Unix epoch; 0: never.
-    pub(crate) last_discovery: Arc<AtomicI64>,
+    /// The last discovery that succeeded.
+    pub(crate) last_discovery: Moment,
 }
 
 /// How an endpoint is.
@@ -82,7 +79,14 @@ pub(crate) struct EndpointState {
     pub(crate) address: String,
     /// None: it has not been asked yet.
     pub(crate) outcome: Option<Result<(), Failure>>,
-    pub(crate) last_probe: Arc<AtomicI64>,
+    pub(crate) last_probe: Moment,
+}
+
+impl Health {
+    /// Whether there is more to it than that nobody has been asked yet.
+    pub(crate) fn says_anything(&self) -> bool {
+        self.endpoints.iter().any(|state| state.outcome.is_some())
+    }
 }
 
 impl PartialEq for Health {
@@ -110,7 +114,7 @@ pub(crate) fn start(
 ) {
     let mut assignments = assignments;
     let assignment = Arc::clone(&assignments.borrow_and_update());
-    let last_discovery = Arc::new(AtomicI64::new(known.at));
+    let last_discovery = Moment::at(known.at);
     let task = Task {
         shared,
         incarnation,
@@ -139,13 +143,16 @@ struct Task {
     refresh: Refresh,
     failure_openapi: Option<Failure>,
     failure_identity: Option<Failure>,
-    last_discovery: Arc<AtomicI64>,
+    last_discovery: Moment,
     told: Option<Health>,
 }
 
 impl Task {
     async fn run(mut self, mut assignments: watch::Receiver<Arc<Assignment>>, kick: Arc<Notify>) {
-        self.begin(false);
+        let now = Instant::now();
+        let restored = self.known.mark.is_some();
+        let name = &self.assignment.server.name;
+        self.begin(false, if restored { self.shared.pace.after_restart(now, name) } else { now });
         loop {
             self.ask_those_due();
             self.refresh_if_due();
@@ -167,8 +174,8 @@ impl Task {
         }
     }
 
-    /// Makes probes for the endpoints of the assignment.
-    fn begin(&mut self, same_revision: bool) {
+    /// Makes probes for the endpoints of the assignment, to be asked from `first` on.
+    fn begin(&mut self, same_revision: bool, first: Instant) {
         let server = &self.assignment.server;
         self.asking = FuturesUnordered::new();
         self.refreshing = None;
@@ -176,7 +183,7 @@ impl Task {
         self.failure_identity = None;
         let headers = Arc::new(identity_headers(server, &self.shared.config.probe_user));
         let before = std::mem::take(&mut self.probes);
-        self.probes = Probe::all(server, &headers, &self.shared.polling, before, same_revision);
+        self.probes = Probe::all(server, &headers, &self.shared.polling, before, same_revision, first);
     }
 
     fn reassign(&mut self, assignment: Arc<Assignment>) {
@@ -188,7 +195,7 @@ impl Task {
         }
         let same_revision = self.assignment.server.revision == assignment.server.revision;
         self.assignment = assignment;
-        self.begin(same_revision);
+        self.begin(same_revision, Instant::now());
     }
 
     /// Something happened to the server: look now. What changed with a change of its groups may take it
@@ -226,7 +233,7 @@ impl Task {
         let now = clock::now();
         let leader = self.leader();
         let Some(probe) = self.probes.get_mut(probed.index) else { return };
-        probe.state.last_probe.store(now, Ordering::Relaxed);
+        probe.state.last_probe.set(now);
         let outcome = probed.outcome.map(|(found, identity)| {
             self.failure_identity = identity;
             found
@@ -234,7 +241,7 @@ impl Task {
         match outcome {
             Ok(found) => {
                 probe.succeeded(&self.shared.pace, leader.is_none_or(|leader| leader == probed.index));
-                self.last_discovery.store(now, Ordering::Relaxed);
+                self.last_discovery.set(now);
                 self.known.at = now;
                 self.learn(found);
             }
@@ -292,7 +299,7 @@ impl Task {
             openapi: self.failure_openapi.clone(),
             identity: self.failure_identity.clone(),
             certificate_end: self.probes.iter().filter_map(Probe::certificate_end).min(),
-            last_discovery: Arc::clone(&self.last_discovery),
+            last_discovery: self.last_discovery.clone(),
         };
         if self.told.as_ref() != Some(&health) {
             self.told = Some(health.clone());
@@ -320,7 +327,8 @@ async fn ask(
 ) -> Result<(Found, Option<Failure>), Failure> {
     match discover(asker, named, mark).await {
         Err(refused)
-            if refused.cause == Cause::Forbidden && asker.identity() == IdentityMode::Impersonate =>
+            if matches!(refused.cause, Cause::Forbidden | Cause::IdentityRejected)
+                && asker.identity() == IdentityMode::Impersonate =>
         {
             let found = discover(&asker.as_oneself(), named, mark).await?;
             Ok((found, Some(refused)))

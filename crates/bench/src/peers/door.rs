@@ -11,10 +11,14 @@ use anyhow::{Result, bail};
 use base64::Engine;
 use fs_err as fs;
 use http::{Method, StatusCode};
+use http_body_util::BodyExt;
 use serde_json::json;
 
 use super::{Lab, free_ports};
-use crate::{client::Target, process::Process};
+use crate::{
+    client::{Connection, Http, Target},
+    process::Process,
+};
 
 const REGISTRATIONS: &str = "/apis/federation.trellis.dev/v1alpha1/apiservers";
 
@@ -49,6 +53,18 @@ impl Door {
 
     /// Registers a server.
     pub async fn register(&self, lab: &Lab, name: &str, endpoints: &[SocketAddr]) -> Result<()> {
+        let mut connection = self.target.connect(Http::Two).await?;
+        self.register_over(&mut connection, lab, name, endpoints).await
+    }
+
+    /// Registers a server over a connection that stands, as a client does that registers many.
+    pub async fn register_over(
+        &self,
+        connection: &mut Connection,
+        lab: &Lab,
+        name: &str,
+        endpoints: &[SocketAddr],
+    ) -> Result<()> {
         let addresses: Vec<_> = endpoints.iter().map(|address| format!("https://{address}")).collect();
         let ca = base64::engine::general_purpose::STANDARD.encode(lab.ca_pem());
         let mut spec = json!({"caBundle": ca});
@@ -63,8 +79,9 @@ impl Door {
             "metadata": {"name": name},
             "spec": spec,
         });
-        let (status, body) =
-            self.target.request(Method::POST, REGISTRATIONS, Some(object.to_string())).await?;
+        let response = connection.send(Method::POST, REGISTRATIONS, Some(object.to_string())).await?;
+        let status = response.status();
+        let body = response.into_body().collect().await?.to_bytes();
         if status != StatusCode::CREATED {
             bail!("register {name}: {status} {}", String::from_utf8_lossy(&body));
         }

@@ -10,7 +10,7 @@ use http::{Method, StatusCode};
 
 use crate::{
     DoorArgs,
-    client::{Http, Target},
+    client::{Connection, Http, Target},
     peers::{Door, Lab, free_ports},
     report::{Goal, Report},
 };
@@ -88,11 +88,12 @@ async fn worker(target: Target, start: Instant, number: u32) -> Vec<Outcome> {
     let mut connection = None;
     while start.elapsed() < LENGTH {
         ticks.tick().await;
-        if connection.is_none() {
+        let lost = |kept: &Connection| matches!(kept, Connection::Two(sender) if sender.is_closed());
+        if connection.as_ref().is_none_or(lost) {
             connection = target.connect(Http::Two).await.ok();
         }
-        let Some(crate::client::Connection::Two(sender)) = &connection else { continue };
-        let mut once = crate::client::Connection::Two(sender.clone());
+        let Some(Connection::Two(sender)) = &connection else { continue };
+        let mut once = Connection::Two(sender.clone());
         pending.push(tokio::spawn(async move {
             let sent = start.elapsed();
             let answer =

@@ -38,10 +38,20 @@ struct Ranked {
     ranks: Vec<Rank>,
 }
 
+/// What came out.
+pub(crate) struct Assembled {
+    pub(crate) catalog: Catalog,
+    /// What could not be shown.
+    pub(crate) unusable: Vec<Rejected>,
+    /// Pieces that the catalog before did not have.
+    pub(crate) made: usize,
+}
+
 /// A catalog in the making.
 pub(crate) struct Assembly<'b> {
     previous: &'b Parts,
     specs: &'b Specs,
+    old_routes: &'b Routes,
     backends: &'b Backends<'b>,
     parts: Parts,
     legacy: Option<Arc<Group>>,
@@ -49,6 +59,7 @@ pub(crate) struct Assembly<'b> {
     routes: Routes,
     documents: HashMap<Box<str>, Forms>,
     unusable: Vec<Rejected>,
+    made: usize,
 }
 
 impl<'b> Assembly<'b> {
@@ -57,6 +68,7 @@ impl<'b> Assembly<'b> {
         Self {
             previous: &previous.parts,
             specs: &previous.specs,
+            old_routes: &previous.routes,
             backends,
             parts: Parts::default(),
             legacy: None,
@@ -64,6 +76,7 @@ impl<'b> Assembly<'b> {
             routes: Routes { groups: HashMap::new(), core },
             documents: HashMap::new(),
             unusable: Vec::new(),
+            made: 0,
         }
     }
 
@@ -90,14 +103,20 @@ impl<'b> Assembly<'b> {
         }
     }
 
-    /// Finishes, with what could not be shown.
-    pub(crate) fn finish(mut self, generation: u64) -> (Catalog, Vec<Rejected>) {
+    /// Puts everything together.
+    pub(crate) fn finish(mut self, generation: u64) -> Assembled {
         let api = Summary::of_api(self.legacy.as_ref(), self.previous.api.as_ref());
         let (legacy, aggregated) = orders(self.named);
         let apis = Summary::of_apis(legacy, aggregated, self.previous.apis.as_ref());
         self.documents.insert("/api".into(), Forms::both(&api));
         self.documents.insert("/apis".into(), Forms::both(&apis));
-        let specs = Specs::collect(self.backends, &self.routes, self.specs);
+        let specs = Specs::collect(self.backends, &self.routes, (self.specs, self.old_routes), generation);
+        let summaries = [(&self.previous.api, &api), (&self.previous.apis, &apis)];
+        let taken_over = |(old, new): (&Option<Arc<Summary>>, &Arc<Summary>)| {
+            old.as_ref().is_some_and(|old| Arc::ptr_eq(old, new))
+        };
+        self.made += summaries.into_iter().filter(|pair| !taken_over(*pair)).count();
+        self.made += usize::from(!Arc::ptr_eq(&specs.index, &self.specs.index));
         self.parts.api = Some(api);
         self.parts.apis = Some(apis);
         let mut servers: Vec<_> =
@@ -111,7 +130,7 @@ impl<'b> Assembly<'b> {
             specs: Arc::new(specs),
             parts: Arc::new(self.parts),
         };
-        (catalog, self.unusable)
+        Assembled { catalog, unusable: self.unusable, made: self.made }
     }
 
     fn route(&self, holder: &Holder<'_>) -> Option<GroupRoute> {
@@ -141,10 +160,13 @@ impl<'b> Assembly<'b> {
         let same = |f: &&Arc<Fragment>| f.version == offered.version && f.is_of(offered.offer);
         let fragment = match known.and_then(|fragments| fragments.iter().find(same)) {
             Some(same) => Arc::clone(same),
-            None => Arc::new(match offered.offer {
-                Some(offer) => Fragment::new(group, offer),
-                None => Fragment::unseen(offered.version),
-            }),
+            None => {
+                self.made += 1;
+                Arc::new(match offered.offer {
+                    Some(offer) => Fragment::new(group, offer),
+                    None => Fragment::unseen(offered.version),
+                })
+            }
         };
         if let Some(unusable) = fragment.unusable {
             let why = match unusable {
@@ -160,7 +182,10 @@ impl<'b> Assembly<'b> {
 
     fn group(&mut self, name: &str, fragments: Vec<Arc<Fragment>>, address: Option<&str>) -> Arc<Group> {
         let known = self.previous.groups.get(name).filter(|known| known.is_of(&fragments, address));
-        let group = known.cloned().unwrap_or_else(|| Arc::new(Group::new(name, fragments, address)));
+        let group = known.cloned().unwrap_or_else(|| {
+            self.made += 1;
+            Arc::new(Group::new(name, fragments, address))
+        });
         self.parts.groups.insert(name.to_owned(), Arc::clone(&group));
         group
     }

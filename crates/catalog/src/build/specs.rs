@@ -19,6 +19,8 @@ pub(crate) struct Specs {
     pub(crate) documents: BTreeMap<String, DocumentRef>,
     /// Swagger documents, the core's first, then by name.
     pub(crate) v2: Vec<(Arc<Server>, DocumentRef)>,
+    /// The generation since which the merged Swagger document is the same.
+    pub(crate) v2_edition: u64,
 }
 
 #[derive(Serialize)]
@@ -35,7 +37,13 @@ struct Entry {
 impl Specs {
     /// Takes from each backend the documents of what it owns. No backend can place a document under a
     /// group of another one; paths outside groups are the core's.
-    pub(crate) fn collect(backends: &Backends<'_>, routes: &Routes, previous: &Self) -> Self {
+    pub(crate) fn collect(
+        backends: &Backends<'_>,
+        routes: &Routes,
+        before: (&Self, &Routes),
+        generation: u64,
+    ) -> Self {
+        let (previous, previous_routes) = before;
         let silent = silent_servers(backends);
         let mut documents = BTreeMap::new();
         for contribution in backends.contributions() {
@@ -57,13 +65,24 @@ impl Specs {
             true => Arc::clone(&previous.index),
             false => Arc::new(index(&documents)),
         };
-        Self { index, documents, v2 }
+        let by_name =
+            |(server, document): &'_ (Arc<Server>, DocumentRef)| (server.name.clone(), document.clone());
+        let same_documents = v2.iter().map(by_name).eq(previous.v2.iter().map(by_name));
+        let counts = |server: &Server| v2.iter().any(|(source, _)| source.name == server.name);
+        let is_same = same_documents && routes.agree_with(previous_routes, counts);
+        let v2_edition = if is_same { previous.v2_edition } else { generation };
+        Self { index, documents, v2, v2_edition }
     }
 }
 
 impl Default for Specs {
     fn default() -> Self {
-        Self { index: Arc::new(index(&BTreeMap::new())), documents: BTreeMap::new(), v2: Vec::new() }
+        Self {
+            index: Arc::new(index(&BTreeMap::new())),
+            documents: BTreeMap::new(),
+            v2: Vec::new(),
+            v2_edition: 0,
+        }
     }
 }
 

@@ -29,8 +29,14 @@ impl Catalog {
         !self.specs.v2.is_empty()
     }
 
+    /// Names the content of [`merge_openapi_v2`](Self::merge_openapi_v2): as long as it stays, the result
+    /// of another merge would be the same, however many catalogs were built in between.
+    pub fn openapi_v2_edition(&self) -> u64 {
+        self.specs.v2_edition
+    }
+
     /// The Swagger document of all servers, the core's before the others'. Takes time and blocks on the
-    /// disk: make it once per generation, and not on the async hot path.
+    /// disk: make it once per edition, and not on the async hot path.
     ///
     /// # Errors
     /// See [`merge_v2`].

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod documents;
+mod openapi_edition;
 mod openapi_index;
 mod openapi_merge;
 mod openapi_properties;

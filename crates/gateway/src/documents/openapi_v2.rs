@@ -55,10 +55,10 @@ impl OpenApiV2 {
             *response.status_mut() = StatusCode::NOT_ACCEPTABLE;
             return response;
         };
-        let generation = catalog.generation();
+        let edition = catalog.openapi_v2_edition();
         let json = self
             .json
-            .take(generation, {
+            .take(edition, {
                 let (catalog, documents) = (catalog.clone(), documents.clone());
                 move || merge(&catalog, &*documents)
             })
@@ -67,7 +67,7 @@ impl OpenApiV2 {
             (_, None) => None,
             (Form::Json, Some(merged)) => Some(conditional::document(parts, &merged.json, Cache::Default)),
             (Form::Protobuf, Some(merged)) => {
-                let document = self.protobuf.take(generation, move || merged.protobuf().map(Arc::new)).await;
+                let document = self.protobuf.take(edition, move || merged.protobuf().map(Arc::new)).await;
                 document.map(|document| conditional::document(parts, &document, Cache::Default))
             }
         };
@@ -94,11 +94,11 @@ fn merge(catalog: &Catalog, documents: &dyn Documents) -> Result<Arc<MergedV2>, 
 
 type Work<T> = Shared<BoxFuture<'static, Option<T>>>;
 
-/// Something that is made once per generation, by whoever asks first, and goes on when he leaves.
+/// Something that is made once per edition, by whoever asks first, and goes on when he leaves.
 struct Flight<T: Clone>(Mutex<Option<Current<T>>>);
 
 struct Current<T: Clone> {
-    generation: u64,
+    edition: u64,
     begun: Instant,
     work: Work<T>,
 }
@@ -110,22 +110,22 @@ impl<T: Clone> Default for Flight<T> {
 }
 
 impl<T: Clone + Send + Sync + 'static> Flight<T> {
-    /// What `make` gives for this generation; none when it failed, and for a while after.
+    /// What `make` gives for this edition; none when it failed, and for a while after.
     async fn take(
         &self,
-        generation: u64,
+        edition: u64,
         make: impl FnOnce() -> Result<T, OpenApiError> + Send + 'static,
     ) -> Option<T> {
         let work = {
             let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             match &*current {
-                Some(known) if known.generation == generation && !known.is_to_be_tried_again() => {
+                Some(known) if known.edition == edition && !known.is_to_be_tried_again() => {
                     known.work.clone()
                 }
                 _ => {
                     let work = begin(make);
                     // The document of the catalog before is given back here, not kept beside the new one.
-                    *current = Some(Current { generation, begun: Instant::now(), work: work.clone() });
+                    *current = Some(Current { edition, begun: Instant::now(), work: work.clone() });
                     work
                 }
             }

@@ -33,7 +33,7 @@ struct Server<'a> {
     source: &'a str,
     available: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    last_discovery: Option<&'a str>,
+    last_discovery: Option<String>,
     group_versions: &'a [String],
     conditions: Vec<Condition<'a>>,
     endpoints: Vec<Endpoint<'a>>,
@@ -57,7 +57,7 @@ struct Endpoint<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<Failure<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    last_probe: Option<&'a str>,
+    last_probe: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -69,7 +69,7 @@ struct Failure<'a> {
 
 /// The report as JSON, indented: people read it as well.
 pub(crate) fn json(report: &HealthReport) -> Vec<u8> {
-    let servers = report.servers.iter().map(server).collect();
+    let servers = report.servers.iter().map(|health| server(health)).collect();
     let mut json = serde_json::to_vec_pretty(&Report { servers }).unwrap_or_default();
     json.push(b'\n');
     json
@@ -80,7 +80,7 @@ fn server(server: &ServerHealth) -> Server<'_> {
         name: server.name.as_str(),
         source: server.source,
         available: available(server),
-        last_discovery: server.last_discovery.as_deref(),
+        last_discovery: server.last_discovery.text(),
         group_versions: &server.group_versions,
         conditions: server
             .conditions
@@ -104,7 +104,7 @@ fn server(server: &ServerHealth) -> Server<'_> {
                     detail: &failure.detail,
                     advice: failure.cause.advice(),
                 }),
-                last_probe: endpoint.last_probe.as_deref(),
+                last_probe: endpoint.last_probe.text(),
             })
             .collect(),
     }
@@ -203,7 +203,7 @@ fn escape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use catalog::{Cause, EndpointHealth, ServerName};
+    use catalog::{Cause, EndpointHealth, Moment, ServerName};
 
     use super::*;
 
@@ -218,7 +218,7 @@ mod tests {
         let endpoint = EndpointHealth {
             address: "10.0.0.1:443".to_owned(),
             failure: Some(catalog::Failure::new(Cause::ConnectionRefused, "10.0.0.1:443 refused")),
-            last_probe: None,
+            last_probe: Moment::default(),
         };
         let server = ServerHealth {
             name: ServerName::new("wardle"),
@@ -226,9 +226,9 @@ mod tests {
             conditions: vec![condition],
             endpoints: vec![endpoint],
             group_versions: vec!["wardle.example.com/v1".to_owned()],
-            last_discovery: None,
+            last_discovery: Moment::default(),
         };
-        HealthReport { servers: vec![server] }
+        HealthReport { servers: vec![server.into()] }
     }
 
     #[test]

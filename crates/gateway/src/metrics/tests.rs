@@ -1,4 +1,6 @@
-use catalog::{Cause, Condition, EndpointHealth, Failure, ServerHealth};
+use std::sync::Arc;
+
+use catalog::{Cause, Condition, EndpointHealth, Failure, Moment, ServerHealth};
 use http::StatusCode;
 
 use super::*;
@@ -138,7 +140,7 @@ fn servers_are_shown_until_they_are_gone() {
     server.failed("ConnectionRefused");
     server.ejected();
     let health = HealthReport {
-        servers: vec![ServerHealth {
+        servers: vec![Arc::new(ServerHealth {
             name: ServerName::new("wardle"),
             source: "File",
             conditions: vec![Condition {
@@ -149,16 +151,16 @@ fn servers_are_shown_until_they_are_gone() {
                 last_transition: String::new(),
             }],
             endpoints: vec![
-                EndpointHealth { address: "a:1".to_owned(), failure: None, last_probe: None },
+                EndpointHealth { address: "a:1".to_owned(), failure: None, last_probe: Moment::default() },
                 EndpointHealth {
                     address: "a:2".to_owned(),
                     failure: Some(Failure::new(Cause::ConnectionRefused, "")),
-                    last_probe: None,
+                    last_probe: Moment::default(),
                 },
             ],
             group_versions: Vec::new(),
-            last_discovery: None,
-        }],
+            last_discovery: Moment::default(),
+        })],
     };
     let text = metrics.render(&health, 1);
     let is = |start: &str, value: &str| {

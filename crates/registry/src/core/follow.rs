@@ -13,6 +13,8 @@ use kube::{
 };
 use serde_json::Value;
 
+use crate::registration;
+
 /// Objects by name.
 pub(super) type Objects = BTreeMap<String, Value>;
 
@@ -29,7 +31,7 @@ pub(super) async fn follow(
     names_only: bool,
     told: impl Fn(Arc<Objects>) -> bool,
 ) {
-    let mut complained = false;
+    let mut complaint = Complaint::default();
     loop {
         let stream = watcher::watcher(api.clone(), watcher::Config::default()).default_backoff();
         let mut stream = std::pin::pin!(stream);
@@ -53,15 +55,16 @@ pub(super) async fn follow(
             };
             match event {
                 Some(Ok(event)) => {
-                    complained = false;
+                    if matches!(event, Event::InitDone) && complaint.is_settled() {
+                        tracing::info!(kind = resource.kind, "the core can be watched again");
+                    }
                     if take(event, names_only, &mut objects, &mut listing, &mut complete) && complete {
                         due.get_or_insert_with(|| tokio::time::Instant::now() + TOGETHER);
                     }
                 }
                 Some(Err(error)) => {
-                    // A kind that does not exist is no reason to fill the log.
-                    if !std::mem::replace(&mut complained, true) {
-                        tracing::warn!(kind = resource.kind, %error, "cannot watch a kind of the core; trying again");
+                    if complaint.is_new(&error.to_string()) {
+                        tracing::warn!(kind = resource.kind, %error, "{}", next_step(&resource, &error));
                     }
                     if !complete {
                         break;
@@ -71,6 +74,42 @@ pub(super) async fn follow(
             }
         }
         tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// What went wrong last. It is said once, and again only when it is something else.
+#[derive(Debug, Default)]
+struct Complaint(Option<String>);
+
+impl Complaint {
+    fn is_new(&mut self, error: &str) -> bool {
+        let new = self.0.as_deref() != Some(error);
+        if new {
+            self.0 = Some(error.to_owned());
+        }
+        new
+    }
+
+    /// Whether something was wrong until now.
+    fn is_settled(&mut self) -> bool {
+        self.0.take().is_some()
+    }
+}
+
+/// What to do about it.
+fn next_step(resource: &ApiResource, error: &watcher::Error) -> &'static str {
+    let (watcher::Error::InitialListFailed(cause) | watcher::Error::WatchStartFailed(cause)) = error else {
+        return "cannot watch a kind of the core; trying again";
+    };
+    match cause {
+        kube::Error::Api(status) if status.code == 404 && resource.kind == registration::KIND => {
+            "the core does not know the kind of registrations, so that none can be kept there; start with \
+             --install-crds, or kubectl apply -f schema/apiservers.federation.trellis.dev.yaml"
+        }
+        kube::Error::Api(status) if status.code == 403 => {
+            "the core does not let the door watch a kind that it needs; grant its user get, list and watch"
+        }
+        _ => "cannot watch a kind of the core; trying again",
     }
 }
 
@@ -121,4 +160,20 @@ fn plain(object: DynamicObject, names_only: bool) -> (String, Value) {
         metadata.remove("resourceVersion");
     }
     (name, value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Complaint;
+
+    #[test]
+    fn the_same_is_said_once() {
+        let mut complaint = Complaint::default();
+        assert!(!complaint.is_settled(), "nothing was wrong");
+        let said: Vec<bool> =
+            ["404", "404", "403", "403", "404"].iter().map(|error| complaint.is_new(error)).collect();
+        assert_eq!(said, [true, false, true, false, true]);
+        assert!(complaint.is_settled());
+        assert!(complaint.is_new("404"), "after it was well, it is news again");
+    }
 }

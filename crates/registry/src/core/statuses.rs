@@ -9,20 +9,16 @@ use kube::{
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::{
-    clock,
-    object::{ObjectKey, Resource},
-    validation::Problems,
-};
+use crate::{clock, hub::Statuses, object::Resource, validation::Problems};
 
 /// Between two rounds of writing.
 const ROUND: Duration = Duration::from_millis(500);
 
-type Statuses = watch::Receiver<Arc<HashMap<ObjectKey, Value>>>;
+type Source = watch::Receiver<Arc<Statuses>>;
 
 /// Writes every status that changed, for `APIServer`s alone: the status of APIServices is the core's own
 /// business, which looks at the servers itself.
-pub(super) async fn write_back(client: Client, mut statuses: Statuses, mut invalid: Statuses) {
+pub(super) async fn write_back(client: Client, mut statuses: Source, mut invalid: Source) {
     let kind = GroupVersionKind::gvk(
         Resource::ApiServer.group(),
         Resource::ApiServer.version(),
@@ -30,12 +26,12 @@ pub(super) async fn write_back(client: Client, mut statuses: Statuses, mut inval
     );
     let resource = ApiResource::from_gvk_with_plural(&kind, Resource::ApiServer.plural());
     let api = Api::<DynamicObject>::all_with(client, &resource);
-    let mut written: HashMap<String, Value> = HashMap::new();
+    let mut written: HashMap<String, Arc<str>> = HashMap::new();
     loop {
-        let mut wanted: HashMap<String, Value> = HashMap::new();
+        let mut wanted: HashMap<String, Arc<str>> = HashMap::new();
         for source in [statuses.borrow_and_update().clone(), invalid.borrow_and_update().clone()] {
             let ours = source.iter().filter(|(key, _)| key.resource == Resource::ApiServer);
-            wanted.extend(ours.map(|(key, status)| (key.name.clone(), status.clone())));
+            wanted.extend(ours.map(|(key, status)| (key.name.clone(), Arc::clone(status))));
         }
         written.retain(|name, _| wanted.contains_key(name));
         let mut failed = false;
@@ -43,7 +39,8 @@ pub(super) async fn write_back(client: Client, mut statuses: Statuses, mut inval
             if written.get(&name) == Some(&status) {
                 continue;
             }
-            let patch = json!({ "status": status });
+            let content: Value = serde_json::from_str(&status).unwrap_or_default();
+            let patch = json!({ "status": content });
             match api.patch_status(&name, &PatchParams::default(), &Patch::Merge(&patch)).await {
                 Ok(_) => {
                     written.insert(name, status);

@@ -142,6 +142,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn too_many_groups_have_their_reason_at_both_limits() {
+        use catalog::Role;
+        for (groups, role, refused) in [
+            (bounds::MAX_GROUPS, Role::Federated, false),
+            (bounds::MAX_GROUPS + 1, Role::Federated, true),
+            (bounds::MAX_CORE_GROUPS, Role::Federated, true),
+            (bounds::MAX_GROUPS + 1, Role::Core, false),
+            (bounds::MAX_CORE_GROUPS + 1, Role::Core, true),
+        ] {
+            let failure = too_many(groups, role);
+            let reason = failure.as_ref().map(|failure| failure.cause.reason());
+            assert_eq!(reason, refused.then_some("TooManyGroups"), "{groups} of {role:?}");
+            assert!(failure.is_none_or(|failure| failure.detail.contains(&groups.to_string())));
+        }
+        assert!(within(bounds::MAX_CORE_GROUPS).is_ok());
+        let problem = within(bounds::MAX_CORE_GROUPS + 1).expect_err("too many").at("/apis");
+        assert_eq!(problem.cause.reason(), "TooManyGroups");
+    }
+
+    #[test]
     fn documents_are_told_apart_by_their_kind() {
         let aggregated = r#"{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"a"},"versions":[
             {"version":"v1","freshness":"Current","resources":[{"resource":"things"}]},{"version":"v2","freshness":"Stale"}]}]}"#;

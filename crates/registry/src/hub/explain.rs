@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use catalog::{Catalog, Cause, Conflict, Discovery, Failure, Rejected, Route, ServerName};
+use catalog::{Catalog, Cause, Conflict, Failure, Rejected, ServerName};
 
 use super::managed::Managed;
 use crate::{
@@ -22,24 +22,6 @@ pub(super) struct Circumstances<'a> {
 }
 
 impl Circumstances<'_> {
-    /// `group/version` of everything in `discovery` that the catalog routes to this server.
-    pub(super) fn group_versions(&self, name: &ServerName, discovery: Option<&Discovery>) -> Vec<String> {
-        let Some(discovery) = discovery else { return Vec::new() };
-        let routed = |group: &str, version: &str| match self.catalog.route(group, version) {
-            Route::Server(server) | Route::Core(server) => server.name == *name,
-            Route::None => false,
-        };
-        let core = discovery.core.iter().filter(|v| routed("", &v.version)).map(|v| v.version.clone());
-        let named = discovery.groups.iter().flat_map(|group| {
-            group
-                .versions
-                .iter()
-                .filter(|v| routed(&group.name, &v.version))
-                .map(|v| format!("{}/{}", group.name, v.version))
-        });
-        core.chain(named).collect()
-    }
-
     /// All conditions of a server.
     pub(super) fn findings(&self, name: &ServerName, managed: &Managed, warning: Duration) -> Vec<Finding> {
         vec![

@@ -1,21 +1,20 @@
 //! One backend in the hub's books.
 
-use std::{
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use catalog::{
-    Condition, Contribution, Discovery, EndpointHealth, OpenApi, Selection, Server, ServerHealth, ServerName,
+    Catalog, Condition, Contribution, Discovery, EndpointHealth, Moment, OpenApi, Route, Selection, Server,
+    ServerHealth, ServerName,
 };
 use tokio::sync::{Notify, watch};
 
-use super::explain::Circumstances;
+use super::{explain::Circumstances, status};
 use crate::{
     candidate::Candidate,
-    clock, conditions,
+    conditions,
     discovery::{Named, same},
     last_good::LastGood,
+    object::ObjectKey,
     registration::{DEFAULT_GROUP_PRIORITY, DEFAULT_VERSION_PRIORITY, OpenApiPaths},
     resolve::{Trouble, same_revision},
     task::{self, Assignment, Health, Shared},
@@ -39,8 +38,12 @@ pub(crate) struct Managed {
     shown: Option<Arc<Discovery>>,
     pub(super) openapi: Arc<OpenApi>,
     pub(super) health: Health,
+    /// Whether anything changed that conditions, report and statuses depend on.
+    pub(super) is_old: bool,
     pub(super) conditions: Vec<Condition>,
-    pub(super) group_versions: Vec<String>,
+    pub(super) report: Arc<ServerHealth>,
+    /// Of the objects that it comes from, JSON text.
+    pub(super) statuses: Vec<(ObjectKey, Arc<str>)>,
     assignments: watch::Sender<Arc<Assignment>>,
 }
 
@@ -55,7 +58,9 @@ impl Managed {
     ) -> Self {
         let uid = candidate.as_ref().map_or(CORE_UID, |candidate| candidate.uid.as_str()).to_owned();
         let known = shared.last_good.load(&server.name, &uid);
+        let name = server.name.clone();
         let server = Arc::new(server);
+        let last_discovery = Moment::at(known.at);
         let assignment = assignment(candidate.as_ref(), &server, uid);
         let (assignments, receiver) = watch::channel(Arc::new(assignment));
         let kick = Arc::new(Notify::new());
@@ -70,9 +75,11 @@ impl Managed {
             openapi: Arc::new(known.openapi.references()),
             learned_at: 0,
             known,
-            health: Health::default(),
+            health: Health { last_discovery, ..Health::default() },
+            is_old: true,
             conditions: Vec::new(),
-            group_versions: Vec::new(),
+            report: Arc::new(ServerHealth::unknown(name)),
+            statuses: Vec::new(),
             assignments,
         }
     }
@@ -100,6 +107,7 @@ impl Managed {
     }
 
     fn take_server(&mut self, mut server: Server, trouble: Option<Trouble>) -> bool {
+        self.is_old = true;
         self.trouble = trouble;
         if same_revision(&self.server, &server) {
             server.revision = self.server.revision;
@@ -167,30 +175,83 @@ impl Managed {
         self.shown.as_ref()
     }
 
-    pub(super) fn health_report(
-        &mut self,
-        name: &ServerName,
-        of: &Circumstances<'_>,
-        warning: Duration,
-    ) -> ServerHealth {
-        self.group_versions = of.group_versions(name, self.shown.as_deref());
+    /// Whether it is new, and likely to say at once what it has.
+    pub(super) fn is_expected_to_answer(&self) -> bool {
+        self.shown.is_none() && self.trouble.is_none()
+    }
+
+    pub(super) fn comes_from_any(&self, objects: &HashSet<ObjectKey>) -> bool {
+        self.candidate.iter().flat_map(|candidate| &candidate.objects).any(|(key, _)| objects.contains(key))
+    }
+
+    /// Whether a catalog routes to it exactly what the report says.
+    pub(super) fn serves_what_it_did(&self, catalog: &Catalog) -> bool {
+        let mut reported = self.report.group_versions.iter();
+        let same = routed(catalog, &self.server.name, self.shown.as_deref())
+            .all(|(group, version)| reported.next().is_some_and(|text| is_written(text, group, version)));
+        same && reported.next().is_none()
+    }
+
+    /// Finds its conditions, and with them its entry in the health report and the status of its objects.
+    pub(super) fn look_again(&mut self, of: &Circumstances<'_>, warning: Duration) {
+        let name = &self.server.name;
+        let group_versions = routed(of.catalog, name, self.shown.as_deref())
+            .map(
+                |(group, version)| {
+                    if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
+                },
+            )
+            .collect();
         let findings = of.findings(name, self, warning);
         conditions::apply(&mut self.conditions, findings);
-        let time = |seconds: i64| (seconds > 0).then(|| clock::format(seconds));
         let endpoint = |state: &task::EndpointState| EndpointHealth {
             address: state.address.clone(),
             failure: state.outcome.clone().and_then(Result::err),
-            last_probe: time(state.last_probe.load(Ordering::Relaxed)),
+            last_probe: state.last_probe.clone(),
         };
-        let last = self.health.last_discovery.load(Ordering::Relaxed).max(self.known.at);
-        ServerHealth {
-            name: name.clone(),
+        let report = ServerHealth {
+            name: self.server.name.clone(),
             source: self.candidate.as_ref().map_or("Core", |candidate| candidate.source),
             conditions: self.conditions.clone(),
             endpoints: self.health.endpoints.iter().map(endpoint).collect(),
-            group_versions: self.group_versions.clone(),
-            last_discovery: time(last),
+            group_versions,
+            last_discovery: self.health.last_discovery.clone(),
+        };
+        if *self.report != report {
+            self.report = Arc::new(report);
         }
+        let objects = self.candidate.iter().flat_map(|candidate| &candidate.objects);
+        self.statuses = objects
+            .map(|(key, generation)| {
+                let status = status::of(key.resource, self, *generation);
+                (key.clone(), status.to_string().into())
+            })
+            .collect();
+        self.is_old = false;
+    }
+}
+
+/// Everything in `discovery` that the catalog routes to this server.
+fn routed<'a>(
+    catalog: &'a Catalog,
+    name: &'a ServerName,
+    discovery: Option<&'a Discovery>,
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let core = discovery.into_iter().flat_map(|d| d.core.iter().map(|v| ("", v.version.as_str())));
+    let named = discovery.into_iter().flat_map(|d| {
+        d.groups.iter().flat_map(|group| group.versions.iter().map(|v| (&*group.name, &*v.version)))
+    });
+    core.chain(named).filter(|(group, version)| match catalog.route(group, version) {
+        Route::Server(server) | Route::Core(server) => server.name == *name,
+        Route::None => false,
+    })
+}
+
+/// Whether `text` is this group version as it is written.
+fn is_written(text: &str, group: &str, version: &str) -> bool {
+    match text.split_once('/') {
+        Some(parts) => parts == (group, version),
+        None => group.is_empty() && text == version,
     }
 }
 

@@ -1,21 +1,19 @@
 //! What the hub makes known: the catalog, the health report, and the status of every registration.
 
 use std::{
-    collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, PoisonError},
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+    time::Instant,
 };
 
-use catalog::{Catalog, Condition, HealthReport, ServerName};
-use serde_json::{Value, json};
+use catalog::{Catalog, HealthReport, ServerName};
 use tokio::sync::watch;
 
-use super::managed::Managed;
-use crate::{
-    clock,
-    object::{ObjectKey, Resource},
-    store::Store,
-    task::EndpointState,
-};
+use super::{Efforts, Hub, Unplaced, explain::Circumstances, managed::Managed, status};
+use crate::{clock, object::ObjectKey};
+
+/// Objects with their status, JSON text.
+pub(crate) type Statuses = HashMap<ObjectKey, Arc<str>>;
 
 /// Where it is made known.
 #[derive(Debug)]
@@ -23,139 +21,139 @@ pub(crate) struct Outputs {
     pub(crate) catalog: watch::Sender<Arc<Catalog>>,
     pub(crate) health: watch::Sender<Arc<HealthReport>>,
     /// Status of objects that the core keeps, to be written back to it.
-    pub(crate) core_statuses: watch::Sender<Arc<HashMap<ObjectKey, Value>>>,
+    pub(crate) core_statuses: watch::Sender<Arc<Statuses>>,
     /// The time at which an object without a server of its own got its condition.
-    pub(crate) since: Mutex<HashMap<ObjectKey, String>>,
+    pub(crate) since: HashMap<ObjectKey, String>,
 }
 
 impl Outputs {
-    /// Tells every object how its server is.
-    pub(super) fn statuses(
-        &self,
-        store: &Store,
-        servers: &BTreeMap<ServerName, Managed>,
-        doubles: &[(ObjectKey, String)],
-        local: &[ObjectKey],
-    ) {
-        let mut statuses: HashMap<ObjectKey, Value> = HashMap::new();
-        for managed in servers.values() {
-            let Some(candidate) = &managed.candidate else { continue };
-            for (key, generation) in &candidate.objects {
-                let status = match key.resource {
-                    Resource::ApiServer => api_server(managed, *generation),
-                    Resource::ApiService => api_service(&managed.conditions, managed.trouble.is_some()),
-                };
-                statuses.insert(key.clone(), status);
+    /// Nothing is known yet.
+    pub(crate) fn empty() -> Self {
+        Self {
+            catalog: watch::channel(Arc::new(Catalog::empty())).0,
+            health: watch::channel(Arc::default()).0,
+            core_statuses: watch::channel(Arc::default()).0,
+            since: HashMap::new(),
+        }
+    }
+
+    /// Status of objects that no server was made of.
+    fn unplaced(&mut self, unplaced: &Unplaced, placed: &Statuses) -> Statuses {
+        self.since.retain(|key, _| unplaced.holds(key));
+        let mut since = |key: &ObjectKey| {
+            self.since.entry(key.clone()).or_insert_with(|| clock::format(clock::now())).clone()
+        };
+        let mut statuses = Statuses::new();
+        for key in &unplaced.local {
+            let status = status::one("True", "Local", "Local APIServices are always available", &since(key));
+            statuses.insert(key.clone(), status.to_string().into());
+        }
+        for (key, why) in unplaced.doubles.iter().filter(|(key, _)| !placed.contains_key(key)) {
+            let status = status::one("False", "NameTaken", why, &since(key));
+            statuses.insert(key.clone(), status.to_string().into());
+        }
+        statuses
+    }
+}
+
+impl Unplaced {
+    fn holds(&self, key: &ObjectKey) -> bool {
+        self.local.contains(key) || self.doubles.iter().any(|(double, _)| double == key)
+    }
+}
+
+impl Hub {
+    /// Builds and publishes the next catalog.
+    pub(super) fn build(&mut self) {
+        let begun = Instant::now();
+        let mut contributions = self.means.in_process.clone();
+        contributions.extend(self.servers.values().map(Managed::contribution));
+        self.generation += 1;
+        let before: Arc<Catalog> = Arc::clone(&self.means.outputs.catalog.borrow());
+        let built = before.rebuild(&self.ownership, self.generation, &contributions);
+        Efforts::add(&self.means.efforts.catalogs, 1);
+        Efforts::add(&self.means.efforts.pieces, built.made);
+        self.means.outputs.catalog.send_replace(Arc::new(built.catalog));
+        if built.ownership != self.ownership {
+            self.ownership = built.ownership;
+            match serde_json::to_vec(&self.ownership) {
+                Ok(bytes) => self.means.writer.write(self.means.ownership_file.clone(), bytes),
+                Err(error) => tracing::error!(%error, "cannot note who owns which group"),
             }
         }
-        for key in local {
-            let since = self.since(key);
-            statuses
-                .insert(key.clone(), one("True", "Local", "Local APIServices are always available", &since));
+        self.removed.clear();
+        self.catalogs.done(begun);
+        self.notice(built.conflicts, built.rejected);
+    }
+
+    /// Of whom the new catalog says something else than the one before.
+    fn notice(&mut self, conflicts: Vec<catalog::Conflict>, rejected: Vec<catalog::Rejected>) {
+        let mut concerned: BTreeSet<&ServerName> = BTreeSet::new();
+        if conflicts != self.conflicts {
+            let both = conflicts.iter().chain(&self.conflicts);
+            concerned.extend(both.flat_map(|conflict| [&conflict.claimant, &conflict.owner]));
         }
-        for (key, why) in
-            doubles.iter().filter(|(key, _)| !statuses.contains_key(key)).cloned().collect::<Vec<_>>()
-        {
-            let since = self.since(&key);
-            statuses.insert(key, one("False", "NameTaken", &why, &since));
+        if rejected != self.rejected {
+            concerned.extend(rejected.iter().chain(&self.rejected).map(|rejected| &rejected.server));
         }
-        for (key, status) in &statuses {
-            store.set_status(key, status);
+        let catalog = Arc::clone(&self.means.outputs.catalog.borrow());
+        let mut any = false;
+        for (name, managed) in &mut self.servers {
+            managed.is_old |= concerned.contains(name) || !managed.serves_what_it_did(&catalog);
+            any |= managed.is_old;
         }
-        self.core_statuses.send_if_modified(|current| {
-            let changed = **current != statuses;
+        (self.conflicts, self.rejected) = (conflicts, rejected);
+        if any && self.health.due().is_none() {
+            self.health.want();
+        }
+    }
+
+    /// Finds the conditions of every server of which something changed, and makes them known.
+    pub(super) fn publish_health(&mut self) {
+        let begun = Instant::now();
+        let catalog = Arc::clone(&self.means.outputs.catalog.borrow());
+        let warning = self.means.shared.polling.expiry_warning;
+        let of = Circumstances { catalog: &catalog, conflicts: &self.conflicts, rejected: &self.rejected };
+        for managed in self.servers.values_mut().filter(|managed| managed.is_old) {
+            Efforts::add(&self.means.efforts.conditions, 1);
+            managed.look_again(&of, warning);
+            for (key, status) in &managed.statuses {
+                self.means.store.set_status(key, status);
+            }
+        }
+        self.publish_statuses();
+        let servers: Vec<_> = self.servers.values().map(|managed| Arc::clone(&managed.report)).collect();
+        self.means.outputs.health.send_if_modified(|current| {
+            let changed = !same(current, &servers);
             if changed {
-                *current = Arc::new(statuses);
+                *current = Arc::new(HealthReport { servers });
             }
             changed
         });
+        self.health.done(begun);
     }
 
-    fn since(&self, key: &ObjectKey) -> String {
-        let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
-        since.entry(key.clone()).or_insert_with(|| clock::format(clock::now())).clone()
-    }
-}
-
-fn api_server(managed: &Managed, generation: i64) -> Value {
-    let endpoints: Vec<Value> = managed.health.endpoints.iter().map(endpoint).collect();
-    let conditions: Vec<Value> = managed
-        .conditions
-        .iter()
-        .map(|condition| {
-            let mut value = written(condition);
-            if let Some(object) = value.as_object_mut() {
-                object.insert("observedGeneration".to_owned(), json!(generation));
-            }
-            value
-        })
-        .collect();
-    let mut status = json!({
-        "observedGeneration": generation,
-        "conditions": conditions,
-        "endpoints": endpoints,
-        "groups": managed.group_versions,
-    });
-    // The time of the latest change, not of the latest look: status is for watching.
-    let at = managed.known.at.max(managed.learned_at);
-    if let Some(object) = status.as_object_mut().filter(|_| at > 0) {
-        object.insert("lastDiscovery".to_owned(), json!(clock::format(at)));
-    }
-    status
-}
-
-fn endpoint(state: &EndpointState) -> Value {
-    match &state.outcome {
-        None => json!({ "address": state.address, "health": "Unknown" }),
-        Some(Ok(())) => json!({ "address": state.address, "health": "Healthy" }),
-        Some(Err(failure)) => json!({
-            "address": state.address,
-            "health": "Failing",
-            "reason": failure.cause.reason(),
-            "message": failure.detail,
-        }),
-    }
-}
-
-/// The one condition of an APIService, with kube-aggregator's reasons.
-fn api_service(conditions: &[Condition], trouble: bool) -> Value {
-    let Some(available) = conditions.iter().find(|c| c.kind == crate::conditions::AVAILABLE) else {
-        return json!({});
-    };
-    let (reason, message) = match available.status {
-        Some(true) => ("Passed", "all checks passed".to_owned()),
-        Some(false) if !trouble => {
-            let message = format!("failing or missing response: {}", available.message);
-            ("FailedDiscoveryCheck", message)
+    /// Makes known the status of objects without a server, and to the core that of all.
+    fn publish_statuses(&mut self) {
+        let has_core = self.environment.has_core;
+        if !has_core && self.unplaced.doubles.is_empty() && self.unplaced.local.is_empty() {
+            return;
         }
-        _ => (available.reason.as_str(), available.message.clone()),
-    };
-    let written = written(available);
-    let status = written.get("status").and_then(Value::as_str).unwrap_or("Unknown");
-    one(status, reason, &message, &available.last_transition)
+        let mut statuses: Statuses =
+            self.servers.values().flat_map(|managed| managed.statuses.iter().cloned()).collect();
+        let unplaced = self.means.outputs.unplaced(&self.unplaced, &statuses);
+        for (key, status) in &unplaced {
+            self.means.store.set_status(key, status);
+        }
+        statuses.extend(unplaced);
+        if has_core {
+            self.means.outputs.core_statuses.send_replace(Arc::new(statuses));
+        }
+    }
 }
 
-fn one(status: &str, reason: &str, message: &str, since: &str) -> Value {
-    json!({ "conditions": [{
-        "type": "Available",
-        "status": status,
-        "reason": reason,
-        "message": message,
-        "lastTransitionTime": since,
-    }] })
-}
-
-fn written(condition: &Condition) -> Value {
-    let status = match condition.status {
-        Some(true) => "True",
-        Some(false) => "False",
-        None => "Unknown",
-    };
-    json!({
-        "type": condition.kind,
-        "status": status,
-        "reason": condition.reason,
-        "message": condition.message,
-        "lastTransitionTime": condition.last_transition,
-    })
+/// Whether a report consists of these very entries.
+fn same(report: &HealthReport, servers: &[Arc<catalog::ServerHealth>]) -> bool {
+    report.servers.len() == servers.len()
+        && report.servers.iter().zip(servers).all(|(a, b)| Arc::ptr_eq(a, b))
 }

@@ -1,19 +1,16 @@
 //! How objects of the watched directory join those of the state folder.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{ChangeKind, Entry, FileObject, Inner, StoreProblem};
+use super::{ChangeKind, FileObject, Inner, StoreProblem, entry::Entry};
 use crate::object::{ObjectKey, Source};
 
 impl Inner {
     pub(super) fn set_files(&mut self, objects: Vec<FileObject>) {
-        let mut files = BTreeMap::new();
-        for FileObject { value, declared } in objects {
-            files.insert(declared.key.clone(), Entry { value, declared });
-        }
-        self.files = files;
+        let by_key = objects.into_iter().map(|object| (object.declared.key.clone(), object));
+        self.files = by_key.collect();
         let gone: Vec<ObjectKey> = self
             .objects
             .iter()
@@ -36,7 +33,7 @@ impl Inner {
                     continue;
                 }
                 Some(shown)
-                    if shown.declared == file.declared && same_metadata(&shown.value, &file.value) =>
+                    if shown.declared == file.declared && same_metadata(&shown.value(), &file.value) =>
                 {
                     continue;
                 }
@@ -45,7 +42,7 @@ impl Inner {
             };
             let mut value = Value::clone(&file.value);
             if let Some(shown) = self.objects.get(&key) {
-                super::copy_status(&shown.value, &mut value);
+                super::copy_status(&shown.value(), &mut value);
             }
             self.insert(key, value, Arc::clone(&file.declared), kind);
         }
@@ -62,7 +59,7 @@ fn same_metadata(a: &Value, b: &Value) -> bool {
         .all(|pointer| a.pointer(pointer) == b.pointer(pointer))
 }
 
-fn hidden(key: &ObjectKey, file: &Entry) -> Option<StoreProblem> {
+fn hidden(key: &ObjectKey, file: &FileObject) -> Option<StoreProblem> {
     let Source::File { path, line } = &file.declared.source else { return None };
     let message = format!(
         "line {line}: {key} was registered through the API before; this one is not used. Delete one of the two"

@@ -4,6 +4,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 use serde_json::Value;
 
+use super::entry::Kept;
 use crate::object::Resource;
 
 /// Changes that are remembered; a watch that is further behind has to list again.
@@ -53,9 +54,16 @@ pub struct Expired {
     pub oldest: u64,
 }
 
+#[derive(Clone, Debug)]
+struct Remembered {
+    kind: ChangeKind,
+    resource: Resource,
+    kept: Kept,
+}
+
 #[derive(Debug)]
 pub(super) struct Log {
-    changes: VecDeque<Change>,
+    changes: VecDeque<Remembered>,
     version: u64,
     /// Changes after this version are in `changes`.
     since: u64,
@@ -79,20 +87,35 @@ impl Log {
         self.version
     }
 
-    pub(super) fn push(&mut self, change: Change) {
-        self.changes.push_back(change);
+    pub(super) fn push(&mut self, kind: ChangeKind, resource: Resource, kept: Kept) {
+        self.changes.push_back(Remembered { kind, resource, kept });
         if self.changes.len() > REMEMBERED
             && let Some(forgotten) = self.changes.pop_front()
         {
-            self.since = forgotten.version;
+            self.since = forgotten.kept.version();
         }
     }
 
-    pub(super) fn after(&self, version: u64) -> Result<Vec<Change>, Expired> {
+    pub(super) fn after(&self, version: u64) -> Result<Later, Expired> {
         if version < self.since {
             return Err(Expired { version, oldest: self.since });
         }
-        let first = self.changes.partition_point(|change| change.version <= version);
-        Ok(self.changes.range(first..).cloned().collect())
+        let first = self.changes.partition_point(|change| change.kept.version() <= version);
+        Ok(Later(self.changes.range(first..).cloned().collect()))
+    }
+}
+
+/// Changes that have not been read yet: that is done when the log is not locked any more.
+pub(super) struct Later(Vec<Remembered>);
+
+impl Later {
+    pub(super) fn read(self) -> Vec<Change> {
+        let change = |Remembered { kind, resource, kept }| Change {
+            version: kept.version(),
+            kind,
+            resource,
+            object: kept.value(),
+        };
+        self.0.into_iter().map(change).collect()
     }
 }

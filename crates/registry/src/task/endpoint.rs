@@ -1,11 +1,11 @@
 //! One endpoint under observation.
 
 use std::{
-    sync::{Arc, atomic::AtomicI64},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use catalog::{Failure, Server};
+use catalog::{Failure, Moment, Server};
 use dial::{Client, TlsSetup};
 use http::HeaderMap;
 
@@ -33,7 +33,7 @@ pub(super) struct Probed {
 }
 
 impl Probe {
-    /// One for each endpoint of `server`. Those of `before` go on if connections to them are as good as
+    /// One for each endpoint of `server`, asked from `first` on. Those of `before` go on if connections to them are as good as
     /// ever; of the others the last outcome holds until there is a new one.
     pub(super) fn all(
         server: &Arc<Server>,
@@ -41,12 +41,12 @@ impl Probe {
         polling: &Arc<Polling>,
         mut before: Vec<Self>,
         same_revision: bool,
+        first: Instant,
     ) -> Vec<Self> {
         if server.endpoints.is_empty() {
             return Vec::new();
         }
         let setup = TlsSetup::new(server).map(Arc::new);
-        let now = Instant::now();
         let probe = |endpoint: &catalog::Endpoint| {
             let address = endpoint.address();
             let old = before.iter().position(|probe| probe.state.address == address);
@@ -54,7 +54,7 @@ impl Probe {
             let known = match old {
                 Some(mut probe) if same_revision => {
                     if std::mem::take(&mut probe.in_flight) {
-                        probe.due = now;
+                        probe.due = first;
                     }
                     return probe;
                 }
@@ -69,9 +69,9 @@ impl Probe {
             let state = known.unwrap_or_else(|| EndpointState {
                 address,
                 outcome: None,
-                last_probe: Arc::new(AtomicI64::new(0)),
+                last_probe: Moment::default(),
             });
-            Self { asker, state, due: now, asked: None, in_flight: false, failures: 0 }
+            Self { asker, state, due: first, asked: None, in_flight: false, failures: 0 }
         };
         server.endpoints.iter().map(probe).collect()
     }

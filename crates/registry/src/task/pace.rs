@@ -6,10 +6,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use catalog::ServerName;
+
 use crate::config::Polling;
 
 /// Width of the grid.
 const GRID: Duration = Duration::from_millis(100);
+/// All servers that are known from before have been asked once so long after a start.
+const LONGEST_START: Duration = Duration::from_secs(1);
 /// First pause after a failure; doubled with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// However urgent it is, an endpoint is not asked more often.
@@ -34,6 +38,14 @@ impl Pace {
             discovery: polling.discovery,
             longest: polling.longest_pause,
         }
+    }
+
+    /// When a server is asked first that is known from before a restart. Servers share the time until then:
+    /// a start with hundreds of them is not to begin with hundreds of handshakes.
+    pub(crate) fn after_restart(&self, now: Instant, name: &ServerName) -> Instant {
+        let span = self.discovery.min(LONGEST_START).saturating_sub(GRID).as_millis().max(1);
+        let place = u128::from(self.random.hash_one(name)) % span;
+        now + GRID + Duration::from_millis(u64::try_from(place).unwrap_or(0))
     }
 
     /// After a success: the last point of the grid within the interval.
@@ -64,6 +76,19 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn after_a_restart_servers_are_asked_one_after_the_other() {
+        let pace = Pace::new(&Polling::default());
+        let now = Instant::now();
+        let name = |number: u32| ServerName::new(&format!("server-{number}"));
+        let mut due: Vec<_> = (0..200).map(|n| pace.after_restart(now, &name(n)) - now).collect();
+        due.sort_unstable();
+        assert!(due[0] >= GRID && due[199] <= LONGEST_START);
+        // By chance a third of them may meet; hardly ever half of them.
+        let gaps = due.windows(2).filter(|pair| pair[0] < pair[1]).count();
+        assert!(gaps > 100, "{due:?}");
+    }
 
     #[test]
     fn pauses_grow_up_to_a_bound_and_successes_stay_within_the_interval() {

@@ -22,7 +22,7 @@ fn acts() -> Vec<(Act, &'static str)> {
         (Act::WrongContentType, "WrongContentType"),
         (Act::EndlessBody, "DocumentTooLarge"),
         (Act::HugeDiscovery(1 << 30), "DocumentTooLarge"),
-        (Act::ManyGroups(3_000), "TooManyGroups"),
+        (Act::ManyGroups(2_001), "TooManyGroups"),
         (Act::Redirect("https://elsewhere.example.com/".to_owned()), "RedirectRefused"),
         (Act::InvalidJson, "InvalidDocument"),
         (Act::Status(500), "UnexpectedStatus"),

@@ -6,6 +6,7 @@ mod api;
 mod api_patch;
 mod api_watch;
 mod core;
+mod effort;
 mod faults;
 mod files;
 mod fixtures;

@@ -121,7 +121,11 @@ impl Door {
     }
 
     /// Waits until the health of a server satisfies `wanted`.
-    pub async fn health_until(&self, name: &str, wanted: impl Fn(&ServerHealth) -> bool) -> ServerHealth {
+    pub async fn health_until(
+        &self,
+        name: &str,
+        wanted: impl Fn(&ServerHealth) -> bool,
+    ) -> Arc<ServerHealth> {
         let mut reports = self.registry.health();
         let of = |report: &catalog::HealthReport| {
             report.servers.iter().find(|server| server.name.as_str() == name).cloned()
