@@ -155,7 +155,8 @@ impl Answers {
         match (path, rest) {
             ("/apis", _) => self.discovery(&request),
             ("/api", _) => json(Bytes::from_static(br#"{"kind":"APIVersions","versions":[]}"#)),
-            ("/openapi/v3", _) => json(self.openapi_index.clone()),
+            ("/openapi/v3", _) if is_known(&request) => not_modified(),
+            ("/openapi/v3", _) => tagged(json(self.openapi_index.clone())),
             (_, Some("")) => json(self.legacy_resources.clone()),
             (_, Some("/items")) if request.uri().query().is_some_and(|q| q.contains("watch=")) => {
                 self.watch()
@@ -172,16 +173,12 @@ impl Answers {
         if !accept.is_some_and(|accept| accept.contains("as=APIGroupDiscoveryList")) {
             return json(self.legacy_groups.clone());
         }
-        let etag = "\"1\"";
-        if request.headers().get(header::IF_NONE_MATCH).is_some_and(|value| value == etag) {
-            let mut response = status(StatusCode::NOT_MODIFIED);
-            response.headers_mut().insert(header::ETAG, header::HeaderValue::from_static(etag));
-            return response;
+        if is_known(request) {
+            return not_modified();
         }
         let mut response = json(self.discovery.clone());
         response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static(AGGREGATED));
-        response.headers_mut().insert(header::ETAG, header::HeaderValue::from_static(etag));
-        response
+        tagged(response)
     }
 
     /// One event, then silence for an hour.
@@ -206,6 +203,22 @@ fn futures_stream(event: Bytes) -> impl futures_util::Stream<Item = Result<Frame
             }
         }
     })
+}
+
+/// The entity tag of discovery and of the OpenAPI index, which API servers give too.
+const ETAG: &str = "\"1\"";
+
+fn is_known(request: &Request<Incoming>) -> bool {
+    request.headers().get(header::IF_NONE_MATCH).is_some_and(|value| value == ETAG)
+}
+
+fn not_modified() -> Response<Body> {
+    tagged(status(StatusCode::NOT_MODIFIED))
+}
+
+fn tagged(mut response: Response<Body>) -> Response<Body> {
+    response.headers_mut().insert(header::ETAG, header::HeaderValue::from_static(ETAG));
+    response
 }
 
 fn json(body: Bytes) -> Response<Body> {

@@ -35,12 +35,13 @@ use managed::Managed;
 pub(crate) use publish::{Outputs, Statuses};
 use rhythm::{Limits, Rhythm};
 
-/// At most a third of the time goes into catalogs.
+/// At most a third of the time goes into catalogs. In a burst of registrations several share one, and nobody
+/// waits long enough to notice.
 const CATALOGS: Limits =
-    Limits { pauses: 2, shortest: Duration::from_millis(2), longest: Duration::from_millis(400) };
+    Limits { pauses: 2, shortest: Duration::from_millis(10), longest: Duration::from_millis(400) };
 /// Nobody waits for health and status: at most a fifth of the time goes into them.
 const HEALTH: Limits =
-    Limits { pauses: 4, shortest: Duration::from_millis(10), longest: Duration::from_millis(400) };
+    Limits { pauses: 4, shortest: Duration::from_millis(25), longest: Duration::from_millis(400) };
 /// A new server says within a few milliseconds what it has, if it says anything: what is made known of it
 /// waits for that.
 const NEWCOMER: Duration = Duration::from_millis(30);

@@ -22,6 +22,7 @@ use crate::{
 pub(crate) fn run(cli: Cli) -> Outcome {
     // Libraries that are given no provider of cryptography ask for the process' own; there is one.
     let _ = rustls::crypto::CryptoProvider::install_default((*pki::provider()).clone());
+    seed_early();
     match cli.command {
         Command::Cluster(args) => cluster::run(args),
         Command::Config(args) => config::run(args),
@@ -33,6 +34,17 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Servers(args) => runtime(Threads::One)?.block_on(servers::run(args)),
         Command::Explain(args) => runtime(Threads::One)?.block_on(explain::run(args)),
     }
+}
+
+/// The generator of random numbers gathers its first seed for some hundredths of a second: meanwhile other
+/// things are read and made ready.
+fn seed_early() {
+    let seed = || {
+        let mut number = [0; 8];
+        // One that fails now fails again where the number is needed, and is reported there.
+        let _ = pki::provider().secure_random.fill(&mut number);
+    };
+    let _ = std::thread::Builder::new().name("seed".to_owned()).spawn(seed);
 }
 
 enum Threads {

@@ -11,6 +11,9 @@ use crate::{
     openapi::{self, Known, Wanted},
 };
 
+/// So much more rarely a server is asked for its v2 document that has none, but v3 documents.
+const V3_ALONE: u32 = 10;
+
 /// New lists, when there are any; the documents; what went wrong; whether the v2 document was looked at.
 pub(super) type Refreshed = (Option<Discovery>, Known, Option<Failure>, bool);
 
@@ -96,7 +99,9 @@ impl Task {
         };
         self.refresh.next = Some(if outdated { now } else { now + pause });
         if v2 && failure.is_none() && !outdated {
-            self.refresh.next_v2 = Some(now + polling.openapi_v2);
+            // A server that has v3 and no v2 will hardly get one without a change of its groups.
+            let has_v3_alone = known.has_v3 && known.v2.is_none();
+            self.refresh.next_v2 = Some(now + polling.openapi_v2 * if has_v3_alone { V3_ALONE } else { 1 });
         }
         self.failure_openapi = failure;
         let new_documents = known.references() != self.known.openapi.references();

@@ -142,7 +142,8 @@ impl Door {
         let found = |server: &ServerHealth| {
             server.conditions.iter().find(|c| c.kind == kind && c.reason == reason).cloned()
         };
-        found(&self.health_until(name, |server| found(server).is_some()).await).unwrap()
+        let health = self.health_until(name, |server| found(server).is_some()).await;
+        found(&health).unwrap()
     }
 
     /// Waits until the status of an object whose server is dead says so for its current generation.
