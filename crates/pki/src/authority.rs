@@ -134,10 +134,11 @@ fn params(leaf: &Leaf) -> Result<CertificateParams, Error> {
     params.distinguished_name = DistinguishedName::new();
     params.use_authority_key_identifier_extension = true;
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-    params.extended_key_usages = vec![match leaf.usage {
-        Usage::Server => ExtendedKeyUsagePurpose::ServerAuth,
-        Usage::Client => ExtendedKeyUsagePurpose::ClientAuth,
-    }];
+    params.extended_key_usages = match leaf.usage {
+        Usage::Server => vec![ExtendedKeyUsagePurpose::ServerAuth],
+        Usage::Client => vec![ExtendedKeyUsagePurpose::ClientAuth],
+        Usage::Both => vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth],
+    };
     for name in &leaf.dns {
         // Names with letters beyond ASCII stand in certificates in their IDNA form only.
         let name = name.as_str().try_into().map_err(|_| Error::Name { name: name.clone() })?;

@@ -26,6 +26,7 @@ pub struct Leaf {
 pub(crate) enum Usage {
     Server,
     Client,
+    Both,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +44,11 @@ impl Leaf {
     /// A client certificate: the common name is the user.
     pub fn client(common_name: impl Into<String>) -> Self {
         Self::new(Usage::Client, common_name.into())
+    }
+
+    /// A certificate for both: members of a group that call each other; add at least one name.
+    pub fn peer(common_name: impl Into<String>) -> Self {
+        Self::new(Usage::Both, common_name.into())
     }
 
     fn new(usage: Usage, common_name: String) -> Self {

@@ -19,6 +19,7 @@ mod pem;
 mod provider;
 mod reload;
 mod server;
+mod signing;
 mod verifier;
 
 pub use authority::Authority;
@@ -35,6 +36,7 @@ pub use pem::{certificates, private_key};
 pub use provider::provider;
 pub use reload::{Contents, Reloading};
 pub use server::{ClientAuthorities, PeerAuthority, ServerTls, ticketer};
+pub use signing::{ensure_secret, ensure_signing_key};
 
 /// ALPN of HTTP/2.
 pub const ALPN_H2: &[u8] = b"h2";

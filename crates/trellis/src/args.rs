@@ -12,8 +12,8 @@ mod up;
 use clap::{Parser, Subcommand};
 
 pub(crate) use cluster::{
-    ClusterArgs, ClusterInitArgs, ClusterSchemaArgs, ClusterShowArgs, ClusterValidateArgs, ClusterWhat,
-    DocumentAs,
+    ClusterArgs, ClusterExplainArgs, ClusterInitArgs, ClusterRenderArgs, ClusterSchemaArgs, ClusterShowArgs,
+    ClusterValidateArgs, ClusterWhat, DocumentAs,
 };
 pub(crate) use door::{DoorArgs, PrintAs};
 pub(crate) use example_server::ExampleServerArgs;
@@ -51,7 +51,7 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Check a configuration file of the door, or print its schema.
     Config(ConfigArgs),
-    /// Turn up a cluster on your hosts from one object: write, check and show the object.
+    /// Turn up a cluster on your hosts from one object: write, check and show the object, render the files.
     Cluster(ClusterArgs),
     /// The example API server that `trellis up` starts.
     #[command(hide = true)]

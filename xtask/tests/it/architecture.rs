@@ -25,7 +25,7 @@ fn named_paths_exist() {
         let text = read(document);
         let code = text.split('`').skip(1).step_by(2);
         let paths = code.filter(|code| {
-            ["crates/", "docs/", "xtask/", "upstream/"].iter().any(|top| code.starts_with(top))
+            ["crates/", "docs/", "xtask/", "upstream/", "deploy/"].iter().any(|top| code.starts_with(top))
         });
         for path in paths {
             assert!(root().join(path).exists(), "{document} names {path}");

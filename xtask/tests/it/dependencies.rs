@@ -17,6 +17,7 @@ fn pure_crates_do_no_input_or_output() {
     check_absent("kube-wire", &io);
     check_absent("catalog", &io);
     check_absent("cluster-spec", &io);
+    check_absent("render", &io);
     check_absent("kube-wire", &["http", "http-body"]);
 }
 

@@ -12,7 +12,7 @@ pub struct Sources {
     /// Servers of yours that have copies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mirror: Option<Mirror>,
-    /// Folder or file made by `trellis cluster bundle`.
+    /// Folder or file that has everything.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub bundle: Option<String>,

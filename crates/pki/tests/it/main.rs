@@ -8,4 +8,5 @@ mod files;
 mod kubeconfig;
 mod peers;
 mod reloading;
+mod signing;
 mod tls;

@@ -9,7 +9,8 @@ use clap::{Args, Subcommand, ValueEnum};
 #[command(after_help = "Examples:\n  \
     trellis cluster init --name demo --host cp1=10.0.0.1 --host n1=10.0.0.2 --output cluster.yaml\n  \
     trellis cluster validate cluster.yaml\n  \
-    trellis cluster show cluster.yaml --resolved\n\n\
+    trellis cluster show cluster.yaml --resolved\n  \
+    trellis cluster render cluster.yaml -o tree\n\n\
     Hosts stand in the object, or in an inventory.json beside it.")]
 pub(crate) struct ClusterArgs {
     /// What to do.
@@ -28,6 +29,10 @@ pub(crate) enum ClusterWhat {
     Schema(ClusterSchemaArgs),
     /// Print an object with its defaults, or everything that follows from it
     Show(ClusterShowArgs),
+    /// Write every host's files to a folder
+    Render(ClusterRenderArgs),
+    /// Say where a line of a rendered file comes from, and which fields are behind it
+    Explain(ClusterExplainArgs),
 }
 
 /// How to print a document.
@@ -97,6 +102,43 @@ pub(crate) struct ClusterShowArgs {
     #[arg(long)]
     pub(crate) resolved: bool,
     /// How to print [default: text, which is YAML]
+    #[arg(short, long, value_enum, value_name = "HOW")]
+    pub(crate) output: Option<DocumentAs>,
+}
+
+/// Write every host's files.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    trellis cluster render cluster.yaml -o tree\n  \
+    trellis cluster render cluster.yaml --state demo.state -o tree\n  \
+    trellis cluster render cluster.yaml --deploy ./deploy -o tree\n\n\
+    Keys and certificates are made in the state folder when they are not there, and are among the files:\n\
+    the folder is for its owner alone. Tokens by which nodes join are no part of it.")]
+pub(crate) struct ClusterRenderArgs {
+    /// The object, YAML or JSON
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Folder of keys [default: beside the object, as cluster.state]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state: Option<PathBuf>,
+    /// Folder to write; what an earlier run wrote there is replaced
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: PathBuf,
+    /// Files to fill in, instead of those of this program
+    #[arg(long, value_name = "DIR")]
+    pub(crate) deploy: Option<PathBuf>,
+}
+
+/// Say where a line comes from.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  \
+    trellis cluster explain tree/cp1/etc/kubernetes/manifests/etcd.yaml:21\n  \
+    trellis cluster explain tree/n1/etc/systemd/system/kubelet.service -o json")]
+pub(crate) struct ClusterExplainArgs {
+    /// A file that was rendered, or a line of it
+    #[arg(value_name = "FILE[:LINE]")]
+    pub(crate) place: String,
+    /// How to print [default: text]
     #[arg(short, long, value_enum, value_name = "HOW")]
     pub(crate) output: Option<DocumentAs>,
 }

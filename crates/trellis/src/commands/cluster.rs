@@ -1,7 +1,10 @@
 //! `trellis cluster`.
 
+mod explain;
 mod init;
+mod keys;
 mod object;
+mod render;
 mod show;
 mod validate;
 
@@ -19,6 +22,8 @@ pub(super) fn run(args: ClusterArgs) -> Outcome {
         ClusterWhat::Validate(args) => validate::run(&args),
         ClusterWhat::Schema(args) => schema(&args),
         ClusterWhat::Show(args) => show::run(&args),
+        ClusterWhat::Render(args) => render::run(&args),
+        ClusterWhat::Explain(args) => explain::run(&args),
     }
 }
 
