@@ -48,6 +48,9 @@ pub struct DoorArgs {
     /// The commit that is measured, for the report.
     #[arg(long, default_value = "unknown")]
     pub commit: String,
+    /// The cargo profile that the binary was built with, for the report.
+    #[arg(long, default_value = "release")]
+    pub profile: String,
     /// Where the figures go, as JSON; those of works that are left out are kept as they stand there.
     #[arg(long)]
     pub out: Option<PathBuf>,

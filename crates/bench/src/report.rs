@@ -71,14 +71,16 @@ impl Report {
         self.rows.push(json!({"of": self.work, "work": work, "skipped": reason}));
     }
 
-    /// Writes the JSON document. Rows of works that this run left out are taken over, with their commit.
-    pub fn write(&self, path: &Path, commit: &str) -> Result<()> {
+    /// Writes the JSON document. Rows of works that this run left out are taken over, with the commit and
+    /// the cargo profile that they were measured with.
+    pub fn write(&self, path: &Path, commit: &str, profile: &str) -> Result<()> {
         let before: Value =
             fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
         let measured = |row: &Value| self.rows.iter().any(|own| own["of"] == row["of"]);
         let kept = before["rows"].as_array().into_iter().flatten().filter(|row| !measured(row)).cloned();
         let own = self.rows.iter().cloned().map(|mut row| {
             row["commit"] = json!(commit);
+            row["profile"] = json!(profile);
             row
         });
         let rows: Vec<Value> = kept.chain(own).collect();

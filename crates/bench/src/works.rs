@@ -31,7 +31,7 @@ pub async fn run(args: &DoorArgs) -> Result<()> {
         }
         // Written after each work: what is measured stays when a later one fails.
         if let Some(path) = &args.out {
-            report.write(path, &args.commit)?;
+            report.write(path, &args.commit, &args.profile)?;
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use catalog::{Cause, Endpoint, Failure};
 use pki::ALPN_H2;
 use tokio_rustls::TlsConnector;
 
-use crate::{Io, TlsSetup, failure::handshake_failure, tcp};
+use crate::{Io, TlsSetup, failure::handshake_failure, read_ahead::ReadAhead, tcp};
 
 /// The protocols that we offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub async fn connect(
         return Ok(Connected { io: Io::Clear(stream), protocol: Protocol::Http1 });
     }
     let connector = TlsConnector::from(setup.config(offer)?);
-    let handshake = connector.connect(setup.server_name(host)?, stream);
+    let handshake = connector.connect(setup.server_name(host)?, ReadAhead::new(stream));
     let stream = tokio::time::timeout_at(deadline, handshake)
         .await
         .map_err(|_| too_late("TLS handshake"))?

@@ -13,13 +13,15 @@ use tokio::{
 };
 use tokio_rustls::client::TlsStream;
 
+use crate::read_ahead::ReadAhead;
+
 /// The byte stream to an endpoint.
 #[derive(Debug)]
 pub enum Io {
     /// Clear text.
     Clear(TcpStream),
     /// TLS. Boxed: its state is some kilobytes.
-    Tls(Box<TlsStream<TcpStream>>),
+    Tls(Box<TlsStream<ReadAhead>>),
 }
 
 impl Io {
@@ -27,7 +29,7 @@ impl Io {
     pub fn tcp(&self) -> &TcpStream {
         match self {
             Self::Clear(stream) => stream,
-            Self::Tls(stream) => stream.get_ref().0,
+            Self::Tls(stream) => stream.get_ref().0.tcp(),
         }
     }
 

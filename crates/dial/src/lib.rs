@@ -9,6 +9,7 @@ mod client;
 mod connect;
 mod failure;
 mod io;
+mod read_ahead;
 mod setup;
 mod tcp;
 
@@ -17,4 +18,5 @@ pub use client::Client;
 pub use connect::{Connected, Offer, Protocol, connect};
 pub use failure::failure_of;
 pub use io::Io;
+pub use read_ahead::ReadAhead;
 pub use setup::TlsSetup;

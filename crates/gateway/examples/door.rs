@@ -14,7 +14,7 @@ use catalog::{
     Role, Roots, Selection, Server, ServerName, Service, ServiceFuture, Trust, VersionOffer,
 };
 use gateway::{
-    Backends, Config, Gateway, Limits, Shutdown,
+    Backends, Config, Gateway, Limits, Shutdown, Workers,
     audit::Audit,
     authn::{Authenticator, ClientTrust, Secrets, TokenFile},
     authz::Authorizer,
@@ -137,7 +137,12 @@ async fn main() {
     let authenticator = Arc::new(Authenticator::new(Secrets { trust, tokens: TokenFile::default() }, None));
     let tls = Arc::new(ArcSwap::from_pointee(tls(&arguments, &authenticator)));
     let config = Config {
-        backends: Backends::new(catalogs, Arc::new(Nothing), metrics.clone()),
+        backends: Backends::new(
+            catalogs,
+            Arc::new(Nothing),
+            metrics.clone(),
+            Workers::for_this_machine().unwrap(),
+        ),
         health: watch::channel(Arc::new(HealthReport::default())).1,
         documents: Arc::new(Nothing),
         authenticator,

@@ -1,6 +1,7 @@
 //! Bodies: what clients are sent, and what they send.
 
 mod answer;
+mod overdue;
 mod upload;
 
 use std::{
@@ -13,6 +14,7 @@ use catalog::BodyError;
 use http_body::{Frame, SizeHint};
 
 pub(crate) use answer::{Held, Proxied, Source};
+pub(crate) use overdue::Deadlines;
 pub(crate) use upload::{RequestBody, SharedUpload, Upload, UploadFailure, UploadLimits};
 
 /// What a client is sent: nothing, bytes of the door's own, or the stream of a backend.

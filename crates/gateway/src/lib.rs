@@ -25,6 +25,7 @@ mod respond;
 mod retry;
 mod timeout;
 mod upgrade;
+mod workers;
 
 pub use config::Config;
 pub use drain::{Shutdown, ShutdownHandle};
@@ -32,3 +33,4 @@ pub use health::Check;
 pub use limits::Limits;
 pub use listener::Gateway;
 pub use pool::Backends;
+pub use workers::Workers;

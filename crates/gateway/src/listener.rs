@@ -1,10 +1,10 @@
 //! The gateway's front: accepts connections until it is told to stop.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
 use tokio::{
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
     sync::Notify,
     time::{sleep, timeout},
 };
@@ -13,7 +13,7 @@ use crate::{
     Config, Shutdown,
     connection::{self, Place},
     drain::Phase,
-    limits::Gauge,
+    limits::{Gauge, Permit},
     proxy::Door,
 };
 
@@ -42,6 +42,7 @@ impl Gateway {
             () = self.accept(&listener, &tls) => {}
             () = self.door.shutdown.reached(Phase::Draining) => {}
             () = self.delay() => {}
+            () = self.door.deadlines.enforce() => {}
         }
         drop(listener);
         self.drain().await;
@@ -56,8 +57,9 @@ impl Gateway {
             };
             match listener.accept().await {
                 Ok((stream, peer)) => {
-                    let place = Place { _permit: permit, _active: self.door.actives.enter() };
-                    tokio::spawn(connection::serve(self.door.clone(), tls.load_full(), stream, peer, place));
+                    if let Err(error) = self.begin(stream, peer, permit, tls.load_full()) {
+                        tracing::debug!(%peer, %error, "a connection broke at once");
+                    }
                 }
                 Err(error) => {
                     tracing::warn!(%error, "cannot accept a connection");
@@ -65,6 +67,23 @@ impl Gateway {
                 }
             }
         }
+    }
+
+    /// Gives a connection to a worker.
+    fn begin(
+        &self,
+        stream: TcpStream,
+        peer: SocketAddr,
+        permit: Permit,
+        tls: Arc<rustls::ServerConfig>,
+    ) -> std::io::Result<()> {
+        // Taken out of this thread's poll, to be put into the worker's.
+        let stream = stream.into_std()?;
+        let seat = self.door.backends.workers().seat();
+        let runtime = seat.runtime().clone();
+        let place = Place { _permit: permit, _active: self.door.actives.enter(), _seat: seat };
+        runtime.spawn(connection::serve(self.door.clone(), tls, stream, peer, place));
+        Ok(())
     }
 
     /// Between the first signal and the draining `/readyz` fails and all else goes on.

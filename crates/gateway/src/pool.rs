@@ -1,4 +1,5 @@
-//! Connections to backends: one pool per server and revision, one set of connections per endpoint.
+//! Connections to backends: one pool per server and revision, and per endpoint one set of connections for
+//! each worker.
 
 mod backends;
 mod choose;
@@ -7,6 +8,7 @@ mod endpoint;
 mod http1;
 mod http2;
 mod keepalive;
+mod local;
 mod queue;
 mod recovery;
 mod server;

@@ -18,7 +18,7 @@ use crate::{
     audit::Audit,
     authn::Authenticator,
     authz::Authorizer,
-    body::{Body, Held, Proxied},
+    body::{Body, Deadlines, Held, Proxied},
     connection::Client,
     documents,
     drain::{Actives, Watches},
@@ -43,6 +43,7 @@ pub(crate) struct Door {
     pub(crate) shutdown: Shutdown,
     pub(crate) watches: Arc<Watches>,
     pub(crate) actives: Actives,
+    pub(crate) deadlines: Arc<Deadlines>,
     pub(crate) own: documents::Own,
     reading: Arc<Gauge>,
     writing: Arc<Gauge>,
@@ -58,7 +59,6 @@ impl Door {
         );
         Self {
             own: documents::Own::new(checks, config.backends.core_client(), config.discovery_only),
-            backends: config.backends,
             health: config.health,
             documents: config.documents,
             authenticator: config.authenticator,
@@ -68,9 +68,11 @@ impl Door {
             shutdown,
             watches: Arc::default(),
             actives: Actives::default(),
+            deadlines: Deadlines::new(config.backends.workers().places()),
             reading: Gauge::new(config.limits.max_in_flight),
             writing: Gauge::new(config.limits.max_mutating_in_flight),
             limits: config.limits,
+            backends: config.backends,
         }
     }
 }
@@ -81,7 +83,7 @@ pub(crate) async fn handle(client: &Arc<Client>, request: Request<Incoming>) -> 
     let (method, uri) = (parts.method.clone(), parts.uri.clone());
     let wanted = Wanted::new(&parts.headers, &uri);
     let audit_id = forward::audit_id(&parts.headers);
-    let mut held = Held::default();
+    let mut held = Held::new(client.begin());
     let info = RequestInfo::parse(method.as_str(), uri.path(), uri.query().unwrap_or_default());
     let reply = match &info {
         Err(error) => Err(Box::new(Status::bad_request(error.to_string()))),
@@ -114,6 +116,8 @@ fn finish(
             let mut proxied = Proxied::new(answer.source, held, deadline);
             if is_watch {
                 proxied = proxied.ended_by(client.door.watches.open());
+            } else if client.http2 {
+                proxied = proxied.watched_by(&client.door.deadlines);
             }
             held = Held::default();
             (Response::from_parts(answer.parts, Body::proxied(proxied)), Some(server))

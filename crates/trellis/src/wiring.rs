@@ -11,7 +11,8 @@ use std::{
 };
 
 use gateway::{
-    Backends, Config, Gateway, Shutdown, ShutdownHandle, audit::Audit, authz::Authorizer, metrics::Metrics,
+    Backends, Config, Gateway, Shutdown, ShutdownHandle, Workers, audit::Audit, authz::Authorizer,
+    metrics::Metrics,
 };
 use registry::{Registry, StartError};
 use tokio::{net::TcpListener, task::JoinHandle};
@@ -58,7 +59,10 @@ impl RunningDoor {
         let front_proxy = certificates::FrontProxyPair::start(settings)?;
         let registry = Arc::new(start_registry(settings, &front_proxy)?);
         let metrics = Arc::new(Metrics::default());
-        let backends = Backends::new(registry.catalog(), registry.observer(), metrics.clone());
+        let workers = Workers::for_this_machine().map_err(|error| {
+            Problem::new(Code::Failure, format!("cannot start the threads that serve clients: {error}"))
+        })?;
+        let backends = Backends::new(registry.catalog(), registry.observer(), metrics.clone(), workers);
         let core = settings.core.as_ref().map(|_| backends.core_client());
         let own_clients = certificates::own_client_authority(settings)?;
         let secrets = credentials::Secrets::start(settings, own_clients.as_ref(), core.clone())?;

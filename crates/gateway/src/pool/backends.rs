@@ -10,7 +10,7 @@ use catalog::{Catalog, Observer, Server, ServerName};
 use tokio::sync::watch;
 
 use super::ServerPool;
-use crate::metrics::Metrics;
+use crate::{Workers, metrics::Metrics};
 
 /// One catalog with the pools of its servers. Immutable, swapped as a whole.
 pub(crate) struct Routing {
@@ -32,14 +32,17 @@ pub struct Backends {
     incoming: Mutex<watch::Receiver<Arc<Catalog>>>,
     metrics: Arc<Metrics>,
     observer: Arc<dyn Observer>,
+    workers: Workers,
 }
 
 impl Backends {
-    /// Pools for the present catalog, kept up with it from then on. Needs a tokio runtime.
+    /// Pools for the present catalog, kept up with it from then on; each of the workers has connections of
+    /// its own. Needs a tokio runtime.
     pub fn new(
         catalog: watch::Receiver<Arc<Catalog>>,
         observer: Arc<dyn Observer>,
         metrics: Arc<Metrics>,
+        workers: Workers,
     ) -> Arc<Self> {
         let none = Routing { catalog: Arc::new(Catalog::empty()), pools: HashMap::new() };
         let backends = Arc::new(Self {
@@ -47,10 +50,16 @@ impl Backends {
             incoming: Mutex::new(catalog.clone()),
             metrics,
             observer,
+            workers,
         });
         backends.take_catalog();
         tokio::spawn(follow(Arc::downgrade(&backends), catalog));
         backends
+    }
+
+    /// The threads that clients are served on.
+    pub(crate) fn workers(&self) -> &Workers {
+        &self.workers
     }
 
     /// What requests are routed by at this moment.
@@ -79,7 +88,7 @@ impl Backends {
                 pool.update(server);
                 pool.clone()
             }
-            _ => Arc::new(ServerPool::new(server, &self.metrics, &self.observer)),
+            _ => Arc::new(ServerPool::new(server, &self.metrics, &self.observer, self.workers.places())),
         }
     }
 }

@@ -25,15 +25,16 @@ const MAX_HEADER_BYTES: u32 = 256 * 1024;
 /// Bytes of a request body that wait for the backend to take them, for each stream.
 const SEND_BUFFER: usize = 64 * 1024;
 
-/// Opens a connection and hands it, or why there is none, to `endpoint`.
-pub(super) async fn dial(endpoint: Arc<EndpointPool>) {
+/// Opens a connection, driven by the thread that this runs on, and hands it, or why there is none, to
+/// `endpoint`. `home`: the place of that thread.
+pub(super) async fn dial(endpoint: Arc<EndpointPool>, home: usize) {
     let connected = match connect(&endpoint, Offer::Any).await {
         Ok(connected) => connected,
         Err(failure) => return endpoint.dial_failed(failure),
     };
     let ready = match connected.protocol {
-        Protocol::Http2 => start_http2(&endpoint, connected.io).await,
-        Protocol::Http1 => start_http1(&endpoint, connected.io).await,
+        Protocol::Http2 => start_http2(&endpoint, connected.io, home).await,
+        Protocol::Http1 => start_http1(&endpoint, connected.io, home).await,
     };
     if let Err(failure) = ready {
         endpoint.dial_failed(failure);
@@ -62,7 +63,7 @@ fn tune(io: &Io) {
     let _ = socket.set_tcp_user_timeout(Some(Duration::from_millis(1500)));
 }
 
-async fn start_http2(endpoint: &Arc<EndpointPool>, io: Io) -> Result<(), Failure> {
+async fn start_http2(endpoint: &Arc<EndpointPool>, io: Io, home: usize) -> Result<(), Failure> {
     let mut builder = h2::client::Builder::new();
     builder
         .initial_window_size(STREAM_WINDOW)
@@ -76,13 +77,13 @@ async fn start_http2(endpoint: &Arc<EndpointPool>, io: Io) -> Result<(), Failure
         .await
         .map_err(|error| Failure::new(Cause::ProtocolError, format!("{}: {error}", endpoint.address)))?;
     let shared = Http2Connection::new(sender);
-    tokio::spawn(shared.clone().drive(connection, Arc::downgrade(endpoint)));
+    tokio::spawn(shared.clone().drive(connection, Arc::downgrade(endpoint), home));
     endpoint.shared.metrics.connections(1);
-    endpoint.dialed_http2(shared);
+    endpoint.dialed_http2(&shared, home);
     Ok(())
 }
 
-async fn start_http1(endpoint: &Arc<EndpointPool>, io: Io) -> Result<(), Failure> {
+async fn start_http1(endpoint: &Arc<EndpointPool>, io: Io, home: usize) -> Result<(), Failure> {
     let (sender, connection) = http1::builder()
         .handshake(TokioIo::new(io))
         .await
@@ -96,7 +97,7 @@ async fn start_http1(endpoint: &Arc<EndpointPool>, io: Io) -> Result<(), Failure
         }
     });
     endpoint.shared.metrics.connections(1);
-    endpoint.dialed_http1(Idle::new(sender));
+    endpoint.dialed_http1(Idle::new(sender, home));
     Ok(())
 }
 

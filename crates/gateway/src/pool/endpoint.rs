@@ -8,7 +8,6 @@ use std::{
     time::Duration,
 };
 
-use arc_swap::ArcSwap;
 use catalog::{Cause, Endpoint, Failure, Observation};
 use dial::Protocol;
 use http::{HeaderValue, uri};
@@ -17,13 +16,20 @@ use super::{
     Channel, Class, dialing,
     http1::{Http1Lease, Idle},
     http2::{Http2Connection, Http2Lease},
+    local::Local,
     queue::Queues,
     recovery::Recovery,
     server::Shared,
 };
+use crate::workers;
 
 /// Streams of a connection from which on another one is opened beside it.
 const GROW_AT_STREAMS: usize = 50;
+
+/// Over HTTP/1.1 each watch needs a connection. So many times as many of them as `max_connections` are
+/// let in beside the connections for all else: it must neither shut ordinary requests out nor stop at a
+/// handful of controllers, and still has an end.
+const LONG_RUNNING_FACTOR: usize = 16;
 
 /// The connections to one endpoint, and whether it works.
 pub(crate) struct EndpointPool {
@@ -39,7 +45,9 @@ pub(crate) struct EndpointPool {
     in_flight: AtomicUsize,
     queues: Queues,
     healthy: AtomicBool,
-    connections: ArcSwap<Vec<Arc<Http2Connection>>>,
+    /// By worker.
+    locals: Box<[Local]>,
+    retired: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -50,13 +58,19 @@ struct State {
     /// Connections, with those that are being opened.
     open: usize,
     dialing: usize,
-    /// Connections of HTTP/1.1 that wait for a request, the one used last at the end.
-    idle: Vec<Idle>,
+    /// Those of HTTP/1.1 that carry a long-running request.
     long_running: usize,
     /// How often opening a connection failed.
     failures: u64,
     recovery: Recovery,
-    retired: bool,
+}
+
+impl State {
+    /// Whether the registration allows no more connections. Those that a watch over HTTP/1.1 has for
+    /// itself have a limit of their own.
+    fn is_full(&self, max_connections: usize) -> bool {
+        self.open.saturating_sub(self.long_running) >= max_connections
+    }
 }
 
 impl EndpointPool {
@@ -73,7 +87,8 @@ impl EndpointPool {
             in_flight: AtomicUsize::new(0),
             queues: Queues::default(),
             healthy: AtomicBool::new(true),
-            connections: ArcSwap::default(),
+            locals: (0..shared.places).map(|_| Local::default()).collect(),
+            retired: AtomicBool::new(false),
             state: Mutex::default(),
         })
     }
@@ -150,9 +165,20 @@ impl EndpointPool {
         None
     }
 
-    /// A stream of the least loaded connection.
+    /// A stream of this worker's least loaded connection, else of another's.
     fn lease_stream(self: &Arc<Self>, class: Class) -> Option<Http2Lease> {
-        let connections = self.connections.load();
+        let here = self.here();
+        if let Some(lease) = self.lease_stream_of(&self.locals[here], class) {
+            return Some(lease);
+        }
+        let mut others = self.others(here);
+        let lease = others.find_map(|local| self.lease_stream_of(local, class))?;
+        self.borrowed(here);
+        Some(lease)
+    }
+
+    fn lease_stream_of(self: &Arc<Self>, local: &Local, class: Class) -> Option<Http2Lease> {
+        let connections = local.http2();
         let usable = connections.iter().filter(|connection| connection.has_room());
         let connection = usable.min_by_key(|connection| connection.streams())?;
         let lease = Http2Lease::new(connection, self, class)?;
@@ -162,32 +188,60 @@ impl EndpointPool {
         Some(lease)
     }
 
-    fn pop_idle(&self, class: Class) -> Option<Idle> {
-        let mut state = self.lock();
-        let max = self.shared.server.limits.max_connections;
-        // A quarter is kept for ordinary requests: watches must not shut them out.
-        if class == Class::LongRunning && state.long_running >= (max - max / 4).max(1) {
+    fn pop_idle(self: &Arc<Self>, class: Class) -> Option<Idle> {
+        if class == Class::LongRunning && !self.begin_long_running() {
             return None;
         }
-        let idle = std::iter::from_fn(|| state.idle.pop()).find(Idle::is_usable)?;
-        state.long_running += usize::from(class == Class::LongRunning);
-        Some(idle)
+        let here = self.here();
+        let idle = self.locals[here].pop().or_else(|| {
+            let idle = self.others(here).find_map(Local::pop)?;
+            self.borrowed(here);
+            Some(idle)
+        });
+        match (&idle, class) {
+            (_, Class::Ordinary) => {}
+            (None, Class::LongRunning) => self.lock().long_running -= 1,
+            // What a watch has counts elsewhere now: there is room for another connection.
+            (Some(_), Class::LongRunning) => self.freed(),
+        }
+        idle
+    }
+
+    /// The connections that this thread drives.
+    fn here(&self) -> usize {
+        let here = workers::current();
+        if here < self.locals.len() { here } else { 0 }
+    }
+
+    fn others(&self, here: usize) -> impl Iterator<Item = &Local> {
+        let others = self.locals.iter().enumerate().filter(move |(place, _)| *place != here);
+        others.map(|(_, local)| local)
+    }
+
+    fn borrowed(self: &Arc<Self>, here: usize) {
+        if self.locals[here].borrows() {
+            self.grow();
+        }
     }
 
     /// A connection of HTTP/1.1 is free again.
     pub(super) fn push_idle(&self, idle: Idle) {
-        let mut state = self.lock();
-        if state.retired {
-            return;
-        }
-        state.idle.retain(Idle::is_usable);
-        state.idle.push(idle);
-        drop(state);
+        self.locals[idle.home()].push(idle, || self.retired.load(Ordering::SeqCst));
         self.queues.wake_one();
+    }
+
+    /// One more long-running request over HTTP/1.1, unless there are as many as there may be.
+    fn begin_long_running(&self) -> bool {
+        let mut state = self.lock();
+        let most = self.shared.server.limits.max_connections.saturating_mul(LONG_RUNNING_FACTOR);
+        let may = state.long_running < most;
+        state.long_running += usize::from(may);
+        may
     }
 
     pub(super) fn long_running_ended(&self) {
         self.lock().long_running -= 1;
+        self.freed();
     }
 
     /// Somebody waits: opens a connection where that may help.
@@ -222,24 +276,22 @@ impl EndpointPool {
     }
 
     fn begin_dial(self: &Arc<Self>, state: &mut State) {
-        if state.open >= self.shared.server.limits.max_connections {
+        if state.is_full(self.shared.server.limits.max_connections) {
             return;
         }
         state.open += 1;
         state.dialing += 1;
-        tokio::spawn(dialing::dial(self.clone()));
+        tokio::spawn(dialing::dial(self.clone(), self.here()));
     }
 
-    pub(super) fn dialed_http2(&self, connection: Arc<Http2Connection>) {
+    pub(super) fn dialed_http2(&self, connection: &Arc<Http2Connection>, home: usize) {
         let mut state = self.lock();
         state.dialing -= 1;
         state.protocol = Some(Protocol::Http2);
-        self.connections.rcu(|present| {
-            let mut next = Vec::with_capacity(present.len() + 1);
-            next.extend(present.iter().cloned());
-            next.push(connection.clone());
-            next
-        });
+        self.locals[home].add(connection);
+        if self.retired.load(Ordering::SeqCst) {
+            connection.retire();
+        }
         self.works(state);
         self.queues.wake_all();
     }
@@ -248,9 +300,8 @@ impl EndpointPool {
         let mut state = self.lock();
         state.dialing -= 1;
         state.protocol = Some(Protocol::Http1);
-        state.idle.push(idle);
         self.works(state);
-        self.queues.wake_one();
+        self.push_idle(idle);
     }
 
     pub(super) fn dial_failed(&self, failure: Failure) {
@@ -258,7 +309,7 @@ impl EndpointPool {
         state.dialing -= 1;
         state.open -= 1;
         state.failures += 1;
-        let still_works = !self.connections.load().is_empty();
+        let still_works = self.locals.iter().any(|local| !local.http2().is_empty());
         self.fails(state, failure, still_works);
         self.queues.wake_all();
     }
@@ -271,12 +322,15 @@ impl EndpointPool {
 
     /// A connection of HTTP/2 is no more. `failure`: it did not answer pings, so that the endpoint is
     /// suspect as a whole.
-    pub(super) fn closed_http2(&self, connection: &Arc<Http2Connection>, failure: Option<Failure>) {
+    pub(super) fn closed_http2(
+        &self,
+        connection: &Arc<Http2Connection>,
+        home: usize,
+        failure: Option<Failure>,
+    ) {
         let mut state = self.lock();
         state.open -= 1;
-        self.connections.rcu(|present| {
-            present.iter().filter(|other| !Arc::ptr_eq(other, connection)).cloned().collect::<Vec<_>>()
-        });
+        self.locals[home].remove(connection);
         if let Some(failure) = failure {
             self.fails(state, failure, false);
         }
@@ -306,15 +360,19 @@ impl EndpointPool {
         }
     }
 
+    /// Whether a worker has more than one connection of HTTP/2.
+    pub(super) fn has_others(&self, home: usize) -> bool {
+        self.locals[home].http2().len() > 1
+    }
+
     /// No new requests will come: what is idle closes.
     pub(super) fn retire(&self) {
-        let mut state = self.lock();
-        state.retired = true;
-        let idle = std::mem::take(&mut state.idle);
-        drop(state);
-        drop(idle);
-        for connection in self.connections.load().iter() {
-            connection.retire();
+        self.retired.store(true, Ordering::SeqCst);
+        for local in &self.locals {
+            local.close_idle();
+            for connection in local.http2().iter() {
+                connection.retire();
+            }
         }
     }
 
@@ -327,7 +385,7 @@ impl EndpointPool {
 
     fn too_late(&self) -> Failure {
         let state = self.lock();
-        if state.open >= self.shared.server.limits.max_connections && state.dialing == 0 {
+        if state.is_full(self.shared.server.limits.max_connections) && state.dialing == 0 {
             return Failure::new(Cause::Overloaded, "all connections that its registration allows are busy");
         }
         Failure::new(Cause::ConnectTimeout, format!("{}: no connection in time", self.address))

@@ -25,11 +25,17 @@ pub(crate) fn builder() -> http1::Builder {
 pub(super) struct Idle {
     sender: http1::SendRequest<RequestBody>,
     since: Instant,
+    home: usize,
 }
 
 impl Idle {
-    pub(super) fn new(sender: http1::SendRequest<RequestBody>) -> Self {
-        Self { sender, since: Instant::now() }
+    pub(super) fn new(sender: http1::SendRequest<RequestBody>, home: usize) -> Self {
+        Self { sender, since: Instant::now(), home }
+    }
+
+    /// The place of the worker that drives it.
+    pub(super) fn home(&self) -> usize {
+        self.home
     }
 
     pub(super) fn is_usable(&self) -> bool {
@@ -44,8 +50,8 @@ pub(crate) struct Http1Lease {
     class: Class,
     /// Whether its body was sent, so that it can carry the next request.
     body: RequestBody,
-    /// Not of the pool, so it does not go there.
-    single: bool,
+    /// The place of the worker that drives it; none when it is not of the pool, so does not go there.
+    home: Option<usize>,
 }
 
 impl Http1Lease {
@@ -57,7 +63,7 @@ impl Http1Lease {
             sender: Some(idle.sender),
             class,
             body: RequestBody::Empty,
-            single: false,
+            home: Some(idle.home),
         };
         // It has taken note of the end of the last answer in a moment, if it has not already.
         lease.sender.as_mut()?.ready().await.ok()?;
@@ -73,7 +79,7 @@ impl Http1Lease {
             sender,
             class: Class::Ordinary,
             body: RequestBody::Empty,
-            single: true,
+            home: None,
         }
     }
 
@@ -93,10 +99,10 @@ impl Http1Lease {
     pub(crate) fn give_back(&mut self) {
         let body = std::mem::replace(&mut self.body, RequestBody::Empty);
         if let Some(sender) = self.sender.take()
-            && !self.single
+            && let Some(home) = self.home
             && http_body::Body::is_end_stream(&body)
         {
-            self.endpoint.push_idle(Idle::new(sender));
+            self.endpoint.push_idle(Idle::new(sender, home));
         }
     }
 }

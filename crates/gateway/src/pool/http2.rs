@@ -89,15 +89,17 @@ impl Http2Connection {
         self: Arc<Self>,
         mut connection: h2::client::Connection<Io, Bytes>,
         endpoint: Weak<EndpointPool>,
+        home: usize,
     ) {
         let ping = connection.ping_pong();
+        let surplus = || endpoint.upgrade().is_some_and(|endpoint| endpoint.has_others(home));
         let dead = tokio::select! {
             ended = connection => {
                 let why = ended.err().map_or_else(|| "it closed the connection".to_owned(), |e| e.to_string());
                 let _ = self.failure.set(Failure::new(Cause::ConnectionLost, why));
                 None
             }
-            failure = keepalive::watch(&self, ping) => {
+            failure = keepalive::watch(&self, ping, surplus) => {
                 if let Some(failure) = &failure {
                     let _ = self.failure.set(failure.clone());
                 }
@@ -107,7 +109,7 @@ impl Http2Connection {
         self.closed.store(true, Ordering::Relaxed);
         if let Some(endpoint) = endpoint.upgrade() {
             endpoint.shared.metrics.connections(-1);
-            endpoint.closed_http2(&self, dead);
+            endpoint.closed_http2(&self, home, dead);
         }
     }
 }

@@ -19,14 +19,20 @@ const PONG_TIMEOUT: Duration = Duration::from_millis(900);
 const STARVED: Duration = Duration::from_millis(200);
 /// After so long without a stream the connection closes.
 const IDLE_LIMIT: Duration = Duration::from_secs(90);
+/// The same when there are others beside it: what a burst opened keeps its memory until it closes.
+const SURPLUS_LIMIT: Duration = Duration::from_secs(10);
 
 /// Returns when the connection is not to be kept: with the failure when it is dead, with none when it
-/// was idle for long or is retired and done.
-pub(super) async fn watch(connection: &Http2Connection, ping: Option<PingPong>) -> Option<Failure> {
+/// was idle for long or is retired and done. `surplus` says whether others would do instead of it.
+pub(super) async fn watch(
+    connection: &Http2Connection,
+    ping: Option<PingPong>,
+    surplus: impl Fn() -> bool,
+) -> Option<Failure> {
     let Some(mut ping) = ping else { return std::future::pending().await };
     let mut begun = 0;
     loop {
-        match rest(connection, &mut begun).await {
+        match rest(connection, &mut begun, &surplus).await {
             Rest::Busy => sleep(BUSY_INTERVAL).await,
             Rest::Quiet => {}
             Rest::Over => return None,
@@ -47,7 +53,7 @@ enum Rest {
     Over,
 }
 
-async fn rest(connection: &Http2Connection, begun_before: &mut usize) -> Rest {
+async fn rest(connection: &Http2Connection, begun_before: &mut usize, surplus: &impl Fn() -> bool) -> Rest {
     let begun = connection.begun.load(Ordering::Relaxed);
     if std::mem::replace(begun_before, begun) != begun || connection.waiting.load(Ordering::SeqCst) > 0 {
         return Rest::Busy;
@@ -57,8 +63,11 @@ async fn rest(connection: &Http2Connection, begun_before: &mut usize) -> Rest {
         connection.asleep.store(false, Ordering::SeqCst);
         return Rest::Busy;
     }
-    let only_watches = connection.streams() > 0;
-    let limit = if only_watches { QUIET_INTERVAL } else { IDLE_LIMIT };
+    let limit = match connection.streams() {
+        0 if surplus() => SURPLUS_LIMIT,
+        0 => IDLE_LIMIT,
+        _ => QUIET_INTERVAL,
+    };
     let woken = timeout(limit, connection.wake.notified()).await.is_ok();
     connection.asleep.store(false, Ordering::SeqCst);
     match (woken, connection.streams() > 0) {

@@ -23,6 +23,8 @@ pub(crate) struct Shared {
     pub(crate) tls: Result<TlsSetup, Failure>,
     pub(crate) metrics: ServerMetrics,
     pub(crate) observer: Arc<dyn Observer>,
+    /// Sets of connections of each endpoint: one for each worker, one for all other threads.
+    pub(super) places: usize,
 }
 
 /// The connections to one server at one revision.
@@ -36,11 +38,17 @@ pub(crate) struct ServerPool {
 }
 
 impl ServerPool {
-    pub(crate) fn new(server: &Arc<Server>, metrics: &Metrics, observer: &Arc<dyn Observer>) -> Self {
+    pub(crate) fn new(
+        server: &Arc<Server>,
+        metrics: &Metrics,
+        observer: &Arc<dyn Observer>,
+        places: usize,
+    ) -> Self {
         let shared = Arc::new(Shared {
             tls: TlsSetup::new(server),
             metrics: metrics.server(&server.name),
             observer: observer.clone(),
+            places,
             server: server.clone(),
         });
         let endpoints =

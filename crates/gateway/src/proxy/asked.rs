@@ -84,7 +84,9 @@ impl Asked<'_> {
     /// `system:masters` is never refused.
     fn enter(&self, method: &Method, caller: &Identity, held: &mut Held) -> Result<(), Box<Status>> {
         if self.long_running {
-            held.long_running = Some(self.client.begin_long_running());
+            if let Some(open) = &mut held.open {
+                open.is_long_running();
+            }
             return Ok(());
         }
         let door = &self.client.door;

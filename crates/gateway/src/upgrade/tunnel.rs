@@ -28,7 +28,7 @@ impl Until {
     pub(super) fn new(client: &Arc<Client>, mut held: Held, lease: Http1Lease) -> Self {
         // A tunnel is no request in flight any more.
         held.permits = [None, None];
-        held.long_running.get_or_insert_with(|| client.begin_long_running());
+        held.open.get_or_insert_with(|| client.begin()).is_long_running();
         Self { client: client.clone(), held, _lease: lease, _active: client.door.actives.enter() }
     }
 }

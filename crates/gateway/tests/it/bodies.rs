@@ -36,6 +36,7 @@ async fn for_all_protocols(check: impl AsyncFn(&FakeServer, Client, &str)) {
 async fn large_bodies_arrive_whole_both_ways() {
     for_all_protocols(async |server, mut client, what| {
         let got = client.get(&format!("{FLUNDERS}?act=bytes:{MEGABYTES}"), &[]).await;
+        assert_eq!(got.status, 200, "{what}: {}", got.text());
         assert_eq!(got.body.len(), MEGABYTES, "{what}");
         let pattern = got.body.clone();
         let sent = client.request("POST", &format!("{FLUNDERS}?act=echo"), &[], pattern.clone()).await;

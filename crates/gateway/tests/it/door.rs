@@ -13,7 +13,7 @@ use catalog::{
     Role, Roots, Selection, Server, ServerName, Trust, VersionOffer,
 };
 use gateway::{
-    Backends, Config, Gateway, Limits, Shutdown, ShutdownHandle,
+    Backends, Config, Gateway, Limits, Shutdown, ShutdownHandle, Workers,
     audit::Audit,
     authn::{Authenticator, ClientTrust, FrontProxy, Secrets, TokenFile},
     authz::Authorizer,
@@ -113,7 +113,7 @@ impl Door {
         let authenticator = Arc::new(Authenticator::new(secrets, None));
         let tls = Arc::new(ArcSwap::from_pointee(server_tls(pki, &authenticator)));
         let mut config = Config {
-            backends: Backends::new(catalogs, observer.clone(), metrics.clone()),
+            backends: Backends::new(catalogs, observer.clone(), metrics.clone(), Workers::start(2).unwrap()),
             health,
             documents: Arc::new(NoDocuments),
             authenticator,

@@ -5,7 +5,10 @@ use std::{sync::Arc, time::Duration};
 use gateway::Limits;
 use http::{Request, Version};
 use http_body_util::BodyExt as _;
-use testkit::{Client, client::out};
+use testkit::{
+    Client,
+    client::{Raw, out},
+};
 
 use crate::door::{Backend, Door, FLUNDERS, backend};
 
@@ -89,6 +92,20 @@ async fn what_does_not_end_is_cut_off_at_the_deadline() {
     door.shutdown.signal();
     tokio::time::timeout(LONG, &mut door.served).await.expect("the door stops").unwrap();
     assert!(hanging.await.unwrap(), "it was cut off");
+}
+
+/// HTTP/2 waits for an answer between the two steps of its goodbye; a client that never answers, and has
+/// no request, holds nothing up.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_client_that_answers_no_ping_is_left() {
+    let (pki, server) = backend().await;
+    let mut door = Door::start(&pki, vec![Backend::wardle(&pki, &[&server])]).await;
+    let mut raw = Raw::connect_with(&door.alice(), b"h2").await.unwrap();
+    raw.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await.unwrap();
+    // Its own settings, and the acknowledgement of ours.
+    raw.read_until(b"\0\0\0\x04\x01\0\0\0\0").await.unwrap();
+    door.shutdown.signal();
+    tokio::time::timeout(LONG, &mut door.served).await.expect("the door stops").unwrap();
 }
 
 /// Before anything closes, the door says for a while that it is not ready.

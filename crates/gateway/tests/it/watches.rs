@@ -43,20 +43,22 @@ async fn many_watches_share_connections_that_grow_with_them() {
     server.wait_cancelled(300).await;
 }
 
-/// HTTP/1.1 gives each watch a connection; a quarter of those allowed stays for ordinary requests.
+/// HTTP/1.1 gives each watch a connection. These have a limit of their own, sixteen times the other one.
 #[tokio::test(flavor = "multi_thread")]
 async fn watches_over_http1_leave_room_for_requests() {
     let (pki, server) = backend_http1().await;
     let limited = Backend::wardle(&pki, &[&server]).limits(|limits| {
-        limits.max_connections = 4;
-        limits.connect_timeout = Duration::from_millis(300);
+        limits.max_connections = 1;
+        limits.connect_timeout = Duration::from_millis(1500);
     });
     let door = Door::start(&pki, vec![limited]).await;
     let mut client = door.http2().await;
-    let mut watches = Vec::new();
-    for _ in 0..3 {
-        watches.push(watch(&mut client).await);
+    let mut opening = tokio::task::JoinSet::new();
+    for _ in 0..16 {
+        let mut client = client.share();
+        opening.spawn(async move { watch_every(&mut client, 60_000).await });
     }
+    let mut watches = opening.join_all().await;
     assert_eq!(client.get(FLUNDERS, &[]).await.status, 200);
     let path = format!("{FLUNDERS}?watch=true&act=events:50");
     let refused = client.get(&path, &[]).await;
