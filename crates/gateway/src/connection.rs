@@ -190,7 +190,7 @@ fn until_ended<C: Future + Unpin>(
 /// them for an answer that a client may never give.
 async fn quiet(client: &Client) {
     let mut was_idle = false;
-    while !(was_idle && !client.has_requests()) {
+    while !was_idle || client.has_requests() {
         was_idle = !client.has_requests();
         sleep(GOODBYE).await;
     }

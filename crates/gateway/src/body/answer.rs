@@ -78,6 +78,7 @@ pub(crate) struct Proxied {
 }
 
 /// Where an answer is kept.
+#[expect(clippy::large_enum_variant, reason = "a box for each watch, or for each small answer, costs more")]
 enum Passage {
     Own(Flow),
     /// Where [`Deadlines`] can end it too.

@@ -123,7 +123,12 @@ fn stream(act: Act, request: &Recorded) -> Answer {
 
 /// Bytes that can be told apart from any shifted or cut copy.
 pub(crate) fn pattern(count: usize) -> Bytes {
-    (0..count).map(|n| b'a' + ((n * 7 + n / 251) % 26) as u8).collect()
+    // Made of one period: megabytes counted one by one would keep a slow machine from answering pings.
+    const PERIOD: usize = 251 * 26;
+    let period: Vec<u8> = (0..PERIOD).map(|n| b'a' + ((n * 7 + n / 251) % 26) as u8).collect();
+    let mut bytes = period.repeat(count.div_ceil(PERIOD));
+    bytes.truncate(count);
+    bytes.into()
 }
 
 fn event(n: u64) -> Bytes {
