@@ -170,7 +170,8 @@ pub struct ClientCertificate {
 /// What one backend may be asked to carry. A request over a limit is refused for that backend alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections to each endpoint.
+    /// Connections to each endpoint. Over HTTP/1.1, where a watch has a connection for itself, those that
+    /// carry one are not counted here, but against sixteen times this number.
     pub max_connections: usize,
     /// Requests in flight, long-running ones not counted.
     pub max_in_flight: usize,

@@ -32,7 +32,8 @@ impl Nginx {
     pub async fn start(lab: &Lab, backend: SocketAddr, buffering: Buffering, path: &str) -> Result<Self> {
         let address = free_ports(1)?;
         let dir = lab.path(&format!("nginx-{}", address.port()));
-        fs::create_dir(&dir)?;
+        // A port that was free again is given out a second time.
+        fs::create_dir_all(&dir)?;
         let buffering = if matches!(buffering, Buffering::On) { "on" } else { "off" };
         let text = CONFIGURATION
             .replace("{dir}", &dir.to_string_lossy())
