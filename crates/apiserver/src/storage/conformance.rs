@@ -1,11 +1,6 @@
 //! What every store must do, whatever it stands on. Each check wants a store that nobody else uses; it may
 //! hold anything before, and its revisions may have gaps.
-//!
-//! ```ignore
-//! for check in conformance::CHECKS {
-//!     (check.run)(&my_store()).await;
-//! }
-//! ```
+//! Run `(check.run)(&store).await` for each of [`CHECKS`].
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a check fails by panicking")]
 

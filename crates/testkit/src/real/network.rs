@@ -23,10 +23,10 @@ impl Network {
     /// When this machine or user cannot.
     pub fn create() -> Result<Self, Unavailable> {
         static NEXT: AtomicU8 = AtomicU8::new(0);
+        remove_orphans();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let id = process::id();
-        let subnet = u8::try_from((id + u32::from(number) * 97) % 250).unwrap_or(1);
-        let network = Self { name: format!("trellis-{id}-{number}"), subnet };
+        let network = Self { name: format!("trellis-{id}-{number}"), subnet: free_subnet(id, number)? };
         let (name, outer, inner) = (network.name.clone(), format!("tr{id}x{number}"), "eth0");
         // An interface name has at most 15 bytes.
         let outer = &outer[..outer.len().min(15)];
@@ -71,6 +71,30 @@ impl Drop for Network {
     fn drop(&mut self) {
         // Its interfaces go with it.
         let _ = ip(&format!("netns del {}", self.name));
+    }
+}
+
+/// A subnet that no interface of this machine has: two with the same would take each other's packets.
+fn free_subnet(id: u32, number: u8) -> Result<u8, Unavailable> {
+    let output = Command::new("ip").args(["-o", "-4", "addr"]).output();
+    let output =
+        output.map_err(|error| Unavailable(format!("no network namespace: ip (iproute2): {error}")))?;
+    let taken = String::from_utf8_lossy(&output.stdout).into_owned();
+    let first = id.wrapping_add(u32::from(number) * 97);
+    let mut candidates = (0..250).map(|step| (first.wrapping_add(step) % 250) as u8);
+    let free = candidates.find(|subnet| !taken.contains(&format!(" 10.213.{subnet}.")));
+    free.ok_or_else(|| Unavailable("no network namespace: 10.213.0.0/16 is in use".to_owned()))
+}
+
+/// Removes namespaces of processes that were killed.
+fn remove_orphans() {
+    let Ok(output) = Command::new("ip").args(["netns", "list"]).output() else { return };
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let name = line.split(' ').next().unwrap_or_default();
+        let process = name.strip_prefix("trellis-").and_then(|rest| rest.split('-').next());
+        if process.is_some_and(|id| !std::path::Path::new("/proc").join(id).exists()) {
+            let _ = ip(&format!("netns del {name}"));
+        }
     }
 }
 
