@@ -65,7 +65,8 @@ impl Glances {
         let glance = Glance {
             endpoint: endpoint.clone(),
             setup,
-            connect_timeout: server.limits.connect_timeout,
+            // A registration may allow its clients more patience than the door has for a glance.
+            connect_timeout: server.limits.connect_timeout.min(answer_timeout),
             answer_timeout,
             base_path: server.base_path.clone(),
             headers,

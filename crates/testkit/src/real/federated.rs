@@ -53,6 +53,10 @@ impl SampleServer {
             "--clusterrole=wardle-admission",
             account,
         ]);
+        // It waits for ever for what a core older than 1.36 does not serve.
+        let admission = kubectl.ok(&["get", "--raw", "/apis/admissionregistration.k8s.io/v1"]);
+        let policies = admission.contains("mutatingadmissionpolicies");
+        let without = (!policies).then_some("--disable-admission-plugins=MutatingAdmissionPolicy".to_owned());
         let token = kubectl.ok(&["create", "token", "apiserver", "--namespace=wardle"]);
         let kubeconfig = core.kubeconfig_with_token("wardle", token.trim());
         let address = SocketAddr::new(network.pod(pod), 8443);
@@ -60,6 +64,7 @@ impl SampleServer {
         let process =
             Spawn::wrapped(&format!("sample-apiserver-{pod}"), &network.enter(), &program, pki.dir())
                 .arguments(serving_flags(pki, address, core.etcd_url()))
+                .arguments(without)
                 .arguments(
                     ["kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig"]
                         .map(|flag| format!("--{flag}={}", kubeconfig.display())),
