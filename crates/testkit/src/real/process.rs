@@ -100,11 +100,13 @@ impl Process {
         }
     }
 
-    /// The last lines of its log.
+    /// The last lines of its log, after what it said when it panicked.
     pub fn tail(&self) -> String {
         let text = String::from_utf8_lossy(&fs_err::read(&self.log).unwrap_or_default()).into_owned();
         let lines: Vec<&str> = text.lines().collect();
-        lines[lines.len().saturating_sub(TAIL)..].iter().map(|line| format!("    {line}\n")).collect()
+        let last = lines.len().saturating_sub(TAIL);
+        let panics = lines[..last].windows(2).filter(|pair| pair[0].contains("panicked at")).flatten();
+        panics.chain(&lines[last..]).map(|line| format!("    {line}\n")).collect()
     }
 
     /// Everything that it wrote.
