@@ -11,6 +11,7 @@ mod keepalive;
 mod local;
 mod queue;
 mod recovery;
+mod resets;
 mod server;
 
 use std::sync::Arc;
@@ -22,7 +23,7 @@ pub(crate) use dialing::connect;
 pub(crate) use endpoint::EndpointPool;
 pub(crate) use http1::Http1Lease;
 pub(crate) use http1::builder as http1_builder;
-pub(crate) use http2::Http2Lease;
+pub(crate) use http2::{Http2Lease, Waiting};
 pub(crate) use server::ServerPool;
 
 /// A way to send one request.

@@ -1,40 +1,40 @@
 //! A request over HTTP/2.
 
 use std::{
-    future::{Future as _, poll_fn},
-    pin::Pin,
+    future::poll_fn,
     task::{Context, Poll, ready},
 };
 
 use bytes::Bytes;
-use h2::{Reason, SendStream, client::ResponseFuture};
+use h2::{Reason, RecvStream, SendStream};
 use http::{Request, Response};
 
 use super::{Answer, SendError};
 use crate::{
     body::{RequestBody, SharedUpload, Source, UploadFailure},
-    pool::Http2Lease,
+    pool::{Http2Lease, Waiting},
 };
 
 pub(super) async fn send(
-    mut lease: Http2Lease,
+    lease: Http2Lease,
     request: Request<()>,
     body: &RequestBody,
 ) -> Result<Answer, SendError> {
     let without_body = matches!(body, RequestBody::Empty);
     let (response, stream) =
         lease.sender().send_request(request, without_body).map_err(|error| unsent(&lease, &error))?;
-    let answered = match body {
+    let mut waiting = Waiting::new(lease, response);
+    let (mut lease, answered) = match body {
         RequestBody::Empty => {
             drop(stream);
-            response.await.map_err(PumpError::Stream)
+            poll_fn(|cx| waiting.poll_answer(cx)).await
         }
         RequestBody::Full(bytes) => {
             let pending = bytes.clone();
-            exchange(response, Pump { stream, upload: None, pending }).await
+            exchange(waiting, Pump { stream, upload: None, pending }).await?
         }
         RequestBody::Upload(upload) => {
-            exchange(response, Pump { stream, upload: Some(upload.clone()), pending: Bytes::new() }).await
+            exchange(waiting, Pump { stream, upload: Some(upload.clone()), pending: Bytes::new() }).await?
         }
     };
     match answered {
@@ -43,8 +43,7 @@ pub(super) async fn send(
             let (parts, stream) = answer.into_parts();
             Ok(Answer { parts, source: Source::Http2(stream, lease) })
         }
-        Err(PumpError::Upload(failure)) => Err(SendError::Upload(failure)),
-        Err(PumpError::Stream(error)) => Err(classify(&lease, &error)),
+        Err(error) => Err(classify(&lease, &error)),
     }
 }
 
@@ -72,33 +71,44 @@ fn classify(lease: &Http2Lease, error: &h2::Error) -> SendError {
 
 enum PumpError {
     Upload(UploadFailure),
-    Stream(h2::Error),
+    /// The peer takes no more of it.
+    Stream,
 }
+
+/// The head of an answer, or why there is none, with the lease.
+type Answered = (Http2Lease, Result<Response<RecvStream>, h2::Error>);
 
 /// Sends the body and waits for the answer, side by side. An answer may come before the body is
 /// through; the rest goes on beside it then.
-async fn exchange(mut response: ResponseFuture, pump: Pump) -> Result<Response<h2::RecvStream>, PumpError> {
+async fn exchange(mut waiting: Waiting, pump: Pump) -> Result<Answered, SendError> {
     let mut pump = Some(pump);
-    let answer = poll_fn(|cx| {
+    let answered = poll_fn(|cx| {
         if let Some(running) = &mut pump {
             match running.poll(cx) {
                 Poll::Pending => {}
                 Poll::Ready(Err(PumpError::Upload(failure))) => {
-                    return Poll::Ready(Err(PumpError::Upload(failure)));
+                    return Poll::Ready(Err(SendError::Upload(failure)));
                 }
                 // What the answer is, or why there is none, the other half knows better.
-                Poll::Ready(Ok(()) | Err(PumpError::Stream(_))) => pump = None,
+                Poll::Ready(Ok(()) | Err(PumpError::Stream)) => pump = None,
             }
         }
-        Pin::new(&mut response).poll(cx).map_err(PumpError::Stream)
+        waiting.poll_answer(cx).map(Ok)
     })
     .await?;
-    if let Some(mut rest) = pump {
+    if let (Some(mut rest), Ok(_)) = (pump, &answered.1) {
         tokio::spawn(async move {
-            let _ = poll_fn(|cx| rest.poll(cx)).await;
+            // The peer must not take what came for the whole.
+            if let Err(PumpError::Upload(_)) = poll_fn(|cx| rest.poll(cx)).await {
+                rest.stream.send_reset(Reason::CANCEL);
+            }
         });
     }
-    Ok(answer)
+    Ok(answered)
+}
+
+fn gone(_: h2::Error) -> PumpError {
+    PumpError::Stream
 }
 
 /// Moves a body into a stream as fast as the peer takes it.
@@ -126,15 +136,12 @@ impl Pump {
             drop(upload);
             match next {
                 None => return self.finish(),
-                Some(Err(failure)) => {
-                    self.stream.send_reset(Reason::CANCEL);
-                    return Poll::Ready(Err(PumpError::Upload(failure)));
-                }
+                Some(Err(failure)) => return Poll::Ready(Err(PumpError::Upload(failure))),
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => self.pending = data,
                     Err(frame) => {
                         let trailers = frame.into_trailers().unwrap_or_default();
-                        return Poll::Ready(self.stream.send_trailers(trailers).map_err(PumpError::Stream));
+                        return Poll::Ready(self.stream.send_trailers(trailers).map_err(gone));
                     }
                 },
             }
@@ -147,21 +154,20 @@ impl Pump {
         let mut room = self.stream.capacity();
         if room == 0 {
             room = match ready!(self.stream.poll_capacity(cx)) {
-                Some(room) => room.map_err(PumpError::Stream)?,
-                None => return Poll::Ready(Err(PumpError::Stream(Reason::CANCEL.into()))),
+                Some(room) => room.map_err(gone)?,
+                None => return Poll::Ready(Err(PumpError::Stream)),
             };
         }
         let piece = self.pending.split_to(room.min(self.pending.len()));
-        Poll::Ready(self.stream.send_data(piece, false).map_err(PumpError::Stream))
+        Poll::Ready(self.stream.send_data(piece, false).map_err(gone))
     }
 
     fn finish(&mut self) -> Poll<Result<(), PumpError>> {
-        Poll::Ready(self.stream.send_data(Bytes::new(), true).map_err(PumpError::Stream))
+        Poll::Ready(self.stream.send_data(Bytes::new(), true).map_err(gone))
     }
 
     /// Nothing to send now; a peer that wants no more says so by a reset.
     fn poll_reset(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), PumpError>> {
-        let reason = ready!(self.stream.poll_reset(cx)).map_err(PumpError::Stream)?;
-        Poll::Ready(Err(PumpError::Stream(reason.into())))
+        self.stream.poll_reset(cx).map(|_| Err(PumpError::Stream))
     }
 }

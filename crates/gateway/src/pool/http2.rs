@@ -1,16 +1,26 @@
 //! Connections of HTTP/2: many requests at a time, and pings that say whether anybody is there.
 
-use std::sync::{
-    Arc, OnceLock, Weak,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+use std::{
+    future::Future as _,
+    pin::Pin,
+    sync::{
+        Arc, OnceLock, Weak,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    task::{Context, Poll, Waker},
 };
 
 use bytes::Bytes;
 use catalog::{BodyError, Cause, Failure};
 use dial::Io;
+use h2::{RecvStream, client::ResponseFuture};
+use http::Response;
 use tokio::sync::Notify;
 
-use super::{Class, EndpointPool, keepalive};
+use super::{
+    Class, EndpointPool, keepalive,
+    resets::{Abandoned, Resets},
+};
 
 /// Until the peer has said how many streams it takes.
 const ASSUMED_STREAMS: usize = 100;
@@ -29,6 +39,7 @@ pub(crate) struct Http2Connection {
     pub(super) wake: Notify,
     closed: AtomicBool,
     failure: OnceLock<Failure>,
+    resets: Resets<Unanswered>,
 }
 
 impl Http2Connection {
@@ -43,6 +54,7 @@ impl Http2Connection {
             wake: Notify::new(),
             closed: AtomicBool::new(false),
             failure: OnceLock::new(),
+            resets: Resets::new(),
         })
     }
 
@@ -66,7 +78,7 @@ impl Http2Connection {
 
     /// How many streams are many for this connection. Never one: each request would open another one.
     pub(super) fn grow_at(&self, many: usize) -> usize {
-        many.min(self.max_streams.load(Ordering::Relaxed) * 3 / 4).max(2)
+        grow_at(many, self.max_streams.load(Ordering::Relaxed))
     }
 
     /// No new streams; the connection closes when those that are there are over.
@@ -112,6 +124,11 @@ impl Http2Connection {
             endpoint.closed_http2(&self, home, dead);
         }
     }
+}
+
+/// `max` is the largest number there is when the peer has named no limit, or not yet.
+fn grow_at(many: usize, max: usize) -> usize {
+    many.min(max - max / 4).max(2)
 }
 
 /// One stream of a connection. A watch holds it for hours: keep it small.
@@ -190,5 +207,63 @@ impl Drop for Http2Lease {
         }
         self.endpoint.leave();
         self.endpoint.freed();
+    }
+}
+
+/// A request whose answer has not begun. One that is dropped leaves its stream to the connection, which
+/// resets it when that does not harm others.
+pub(crate) struct Waiting(Option<Unanswered>);
+
+struct Unanswered {
+    response: ResponseFuture,
+    lease: Http2Lease,
+}
+
+impl Waiting {
+    pub(crate) fn new(lease: Http2Lease, response: ResponseFuture) -> Self {
+        Self(Some(Unanswered { response, lease }))
+    }
+
+    /// The head of the answer, with the lease. Not to be asked again after that.
+    pub(crate) fn poll_answer(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<(Http2Lease, Result<Response<RecvStream>, h2::Error>)> {
+        let Some(unanswered) = &mut self.0 else { return Poll::Pending };
+        let Poll::Ready(answer) = Pin::new(&mut unanswered.response).poll(cx) else { return Poll::Pending };
+        match self.0.take() {
+            Some(Unanswered { lease, .. }) => Poll::Ready((lease, answer)),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(mut unanswered) = self.0.take()
+            && !unanswered.is_over()
+        {
+            let connection = unanswered.lease.connection.clone();
+            connection.resets.give_up(unanswered);
+        }
+    }
+}
+
+impl Abandoned for Unanswered {
+    fn is_over(&mut self) -> bool {
+        Pin::new(&mut self.response).poll(&mut Context::from_waker(Waker::noop())).is_ready()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_is_crowded_at_three_quarters_of_whatever_limit() {
+        let cases = [(50, usize::MAX, 50), (50, 100, 50), (50, 40, 30), (50, 1, 2), (50, 0, 2), (1, 100, 2)];
+        for (many, max, expected) in cases {
+            assert_eq!(grow_at(many, max), expected, "{many} of {max}");
+        }
     }
 }
