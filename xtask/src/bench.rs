@@ -40,18 +40,18 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCo
         eprintln!("without {name}: {reason}");
     }
     Step::new("the optimised build", "cargo")
-        .arguments(["build", "--release", "--package", "trellis", "--package", "bench"])
+        .arguments(["build", "--profile", "dist", "--package", "trellis", "--package", "bench"])
         .directory(workspace.root())
         .environment("CARGO_TARGET_DIR", workspace.target())
         .logged(&workspace.logs().join("bench-build.log"))?;
-    let programs = workspace.target().join("release");
+    let programs = workspace.target().join("dist");
     let results = workspace.root().join("results");
     fs::create_dir_all(&results)?;
     let status = Command::new(programs.join("bench"))
         .arg(&arguments.subject)
         .arg("--trellis")
         .arg(programs.join("trellis"))
-        .arg("--commit")
+        .args(["--profile", "dist", "--commit"])
         .arg(workspace.commit())
         .arg("--out")
         .arg(results.join(format!("bench-{}.json", arguments.subject)))

@@ -36,7 +36,7 @@ enum Command {
 /// What to measure.
 #[derive(clap::Args)]
 pub struct DoorArgs {
-    /// The release binary under test.
+    /// The optimised binary under test.
     #[arg(long)]
     pub trellis: PathBuf,
     /// Alternating rounds of each comparison.
@@ -49,7 +49,7 @@ pub struct DoorArgs {
     #[arg(long, default_value = "unknown")]
     pub commit: String,
     /// The cargo profile that the binary was built with, for the report.
-    #[arg(long, default_value = "release")]
+    #[arg(long, default_value = "unknown")]
     pub profile: String,
     /// Where the figures go, as JSON; those of works that are left out are kept as they stand there.
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! One client connection: TLS, then HTTP as the client likes it.
 
+mod coalesce;
 mod io;
 
 use std::{
@@ -133,7 +134,7 @@ pub(crate) async fn serve(
 
 fn serve_http1(client: Arc<Client>, stream: TlsStream<TcpStream>, place: Place) -> impl Future<Output = ()> {
     let door = &client.door;
-    let io = TokioIo::new(ClientIo::new(stream, client.clone()));
+    let io = TokioIo::new(ClientIo::http1(stream, client.clone()));
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
@@ -145,7 +146,7 @@ fn serve_http1(client: Arc<Client>, stream: TlsStream<TcpStream>, place: Place) 
 
 fn serve_http2(client: Arc<Client>, stream: TlsStream<TcpStream>, place: Place) -> impl Future<Output = ()> {
     let limits = &client.door.limits;
-    let io = TokioIo::new(ClientIo::opening(stream, client.clone()));
+    let io = TokioIo::new(ClientIo::http2(stream, client.clone()));
     let mut builder = http2::Builder::new(TokioExecutor::new());
     builder
         .timer(TokioTimer::new())

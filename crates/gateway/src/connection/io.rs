@@ -16,16 +16,31 @@ use tokio::{
 };
 use tokio_rustls::server::TlsStream;
 
-use super::Client;
+use super::{Client, coalesce::Coalesce};
 
 /// The stream of a client.
 pub(super) struct ClientIo {
-    stream: TlsStream<TcpStream>,
+    stream: Stream,
     client: Arc<Client>,
     /// Runs while the client leaves its bytes unread; rare, so it is made when needed.
     stalled: Option<Pin<Box<Sleep>>>,
     /// Until the client has begun to speak.
     opening: Option<Opening>,
+}
+
+/// Only an HTTP/2 connection flushes again when it is woken.
+enum Stream {
+    Http1(TlsStream<TcpStream>),
+    Http2(Coalesce<TlsStream<TcpStream>>),
+}
+
+impl Stream {
+    fn tls(&mut self) -> Pin<&mut TlsStream<TcpStream>> {
+        Pin::new(match self {
+            Self::Http1(stream) => stream,
+            Self::Http2(stream) => &mut stream.inner,
+        })
+    }
 }
 
 /// The first words of HTTP/2, which hyper awaits without end: its pings begin after them.
@@ -39,21 +54,21 @@ struct Opening {
 const OPENING: usize = 24 + 9;
 
 impl ClientIo {
-    pub(super) fn new(stream: TlsStream<TcpStream>, client: Arc<Client>) -> Self {
-        Self { stream, client, stalled: None, opening: None }
+    pub(super) fn http1(stream: TlsStream<TcpStream>, client: Arc<Client>) -> Self {
+        Self { stream: Stream::Http1(stream), client, stalled: None, opening: None }
     }
 
     /// For a client that has to open with the preface of HTTP/2 as soon as it would have to send the
     /// head of a request.
-    pub(super) fn opening(stream: TlsStream<TcpStream>, client: Arc<Client>) -> Self {
+    pub(super) fn http2(stream: TlsStream<TcpStream>, client: Arc<Client>) -> Self {
         let deadline = Box::pin(tokio::time::sleep(client.door.limits.header_timeout));
         let opening = Some(Opening { missing: OPENING, deadline });
-        Self { opening, ..Self::new(stream, client) }
+        Self { stream: Stream::Http2(Coalesce::new(stream)), client, stalled: None, opening }
     }
 
     fn poll_opening(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
-        let read = Pin::new(&mut self.stream).poll_read(cx, buf);
+        let read = self.stream.tls().poll_read(cx, buf);
         let Some(opening) = &mut self.opening else { return read };
         if opening.deadline.as_mut().poll(cx).is_ready() {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
@@ -90,7 +105,7 @@ impl AsyncRead for ClientIo {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         match self.opening {
-            None => Pin::new(&mut self.stream).poll_read(cx, buf),
+            None => self.stream.tls().poll_read(cx, buf),
             Some(_) => self.poll_opening(cx, buf),
         }
     }
@@ -98,17 +113,26 @@ impl AsyncRead for ClientIo {
 
 impl AsyncWrite for ClientIo {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write(cx, buf);
+        let written = match &mut self.stream {
+            Stream::Http1(stream) => Pin::new(stream).poll_write(cx, buf),
+            Stream::Http2(stream) => stream.poll_write(cx, buf),
+        };
         self.progress(cx, written)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        let flushed = match &mut self.stream {
+            Stream::Http1(stream) => Pin::new(stream).poll_flush(cx),
+            Stream::Http2(stream) => stream.poll_flush(cx),
+        };
         self.progress(cx, flushed)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        match &mut self.stream {
+            Stream::Http1(stream) => Pin::new(stream).poll_shutdown(cx),
+            Stream::Http2(stream) => stream.poll_shutdown(cx),
+        }
     }
 
     fn poll_write_vectored(
@@ -116,11 +140,17 @@ impl AsyncWrite for ClientIo {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        let written = match &mut self.stream {
+            Stream::Http1(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
+            Stream::Http2(stream) => stream.poll_write_vectored(cx, bufs),
+        };
         self.progress(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        match &self.stream {
+            Stream::Http1(stream) => stream.is_write_vectored(),
+            Stream::Http2(stream) => stream.inner.is_write_vectored(),
+        }
     }
 }
