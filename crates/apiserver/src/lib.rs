@@ -1,8 +1,28 @@
 //! A library to write a Kubernetes-style API server in Rust.
 //!
-//! What is here are the lowest layers: [`storage`], where objects are kept with revisions, compared and
-//! swapped, listed as they were, and watched without a gap; and [`validation`], which says what is wrong with
-//! an object.
+//! From the bottom up: [`storage`], where objects are kept with revisions, compared and swapped, listed as
+//! they were, and watched without a gap; [`validation`], which says what is wrong with an object;
+//! [`resource`], which describes a kind of objects; [`decode`] and [`options`], which read requests;
+//! [`engine`], the verbs; [`answer`], which writes answers; [`service`], which is all of it as a function from
+//! request to response; and [`listen`], which puts that behind HTTPS.
 
+#![allow(
+    clippy::result_large_err,
+    reason = "a failure is made once for each request, as the answer that the client gets"
+)]
+
+pub mod answer;
+pub mod authn;
+pub mod decode;
+pub mod discovery;
+pub mod engine;
+pub mod form;
+pub mod hooks;
+pub mod listen;
+mod managed;
+pub mod object;
+pub mod options;
+pub mod resource;
+pub mod service;
 pub mod storage;
 pub mod validation;

@@ -1,4 +1,4 @@
-//! The storage: what it must do, and that it does so when the power fails.
+//! The storage: what it must do, and that it does so when the power fails; and what requests are answered.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -8,5 +8,8 @@ mod damage;
 mod disk;
 mod full_disk;
 mod kill;
+#[path = "../kinds.rs"]
+mod kinds;
 mod model;
+mod requests;
 mod support;
