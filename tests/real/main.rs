@@ -6,6 +6,7 @@
 mod clients;
 mod differential;
 mod lab;
+mod recordings;
 mod rows;
 mod soak;
 mod third_parties;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         third_parties::trials(),
         soak::trials(),
         validation::trials(),
+        recordings::trials(),
     ]
     .into_iter()
     .flatten()

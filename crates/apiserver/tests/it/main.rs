@@ -11,5 +11,7 @@ mod kill;
 #[path = "../kinds.rs"]
 mod kinds;
 mod model;
+mod patches;
+mod recordings;
 mod requests;
 mod support;
