@@ -13,6 +13,7 @@
 )]
 
 pub mod answer;
+pub mod apply;
 pub mod authn;
 pub mod decode;
 pub mod discovery;

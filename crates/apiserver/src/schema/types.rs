@@ -22,6 +22,8 @@ pub struct Types {
     atoms: Vec<Atom>,
     names: HashMap<TypeId, String>,
     kinds: HashMap<(String, String), TypeId>,
+    /// Of what nothing is known.
+    deduced: Option<TypeId>,
 }
 
 /// What a value of one type may be. Several at once when the type does not say.
@@ -120,6 +122,11 @@ impl Types {
         self.atom(id).map.as_ref()?.fields.get(name)
     }
 
+    /// Whether values of this type may be anything, and nothing more is known of them.
+    pub(crate) fn is_untyped(&self, id: TypeId) -> bool {
+        self.deduced == Some(id) || self.atom(id).scalar == Some(Scalar::Untyped)
+    }
+
     /// Types of which nothing is known: maps are merged, lists are one value.
     pub fn deduced() -> (Self, TypeId) {
         let mut types = Self::empty();
@@ -128,7 +135,7 @@ impl Types {
     }
 
     fn empty() -> Self {
-        Self { atoms: Vec::new(), names: HashMap::new(), kinds: HashMap::new() }
+        Self { atoms: Vec::new(), names: HashMap::new(), kinds: HashMap::new(), deduced: None }
     }
 
     fn add(&mut self, atom: Atom) -> TypeId {
@@ -152,6 +159,7 @@ impl Types {
         };
         self.set(untyped, atom(untyped, true));
         self.set(deduced, atom(deduced, false));
+        self.deduced = Some(deduced);
         (untyped, deduced)
     }
 }
