@@ -19,9 +19,10 @@ use server::Server;
 type Recorder = fn(&Server) -> String;
 
 /// The records, by the name of the file.
-const RECORDS: [(&str, Recorder); 2] = [
+const RECORDS: [(&str, Recorder); 3] = [
     ("definitions.jsonl", definitions::record),
     ("patches.jsonl", |server| sequences::record(server, "patches.yaml")),
+    ("apply.jsonl", |server| sequences::record(server, "apply.yaml")),
 ];
 
 pub(crate) fn trials() -> Vec<Trial> {

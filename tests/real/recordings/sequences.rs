@@ -85,13 +85,16 @@ impl Course {
             ("fieldValidation", text("validation").map(str::to_owned)),
             ("force", step.get("force").map(Value::to_string)),
         ];
-        let query: Vec<_> =
-            pairs.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", value?))).collect();
+        let query: Vec<_> = pairs
+            .into_iter()
+            .filter_map(|(name, value)| Some(format!("{name}={}", escaped(&value?))))
+            .collect();
         let path = format!("{path}?{}", query.join("&"));
         let agent = text("agent").unwrap_or(AGENT);
         let Answer { code, body: answer } = server.send_as(agent, method, &path, media_type, &body);
         let uid = self.live.as_ref().or(Some(&answer)).and_then(|object| object["metadata"]["uid"].as_str());
-        let shown = normalized(&answer, uid, started);
+        let mut shown = normalized(&answer, uid, started);
+        in_order(&mut shown);
         let sent = normalized(&body, uid, started);
         let mut kept = json!({
             "verb": verb, "api_version": resource.api_version, "kind": resource.kind, "name": self.object,
@@ -125,5 +128,23 @@ impl Course {
             }
         }
         body
+    }
+}
+
+/// For a query.
+fn escaped(text: &str) -> String {
+    let escape = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    text.bytes().map(escape).collect()
+}
+
+/// Upstream names the managers in conflict in no order.
+fn in_order(answer: &mut Value) {
+    if answer["code"] == 409
+        && let Some(causes) = answer["details"]["causes"].as_array_mut()
+    {
+        causes.sort_by_key(Value::to_string);
     }
 }

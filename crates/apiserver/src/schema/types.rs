@@ -4,12 +4,14 @@
 //! They are read from the OpenAPI definitions that a server publishes, for kinds that are built in and for
 //! custom resources alike.
 
+mod custom;
 mod openapi;
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
+pub use custom::add_custom_resource;
 pub use openapi::{OpenApiError, read_definitions};
 
 /// A type among [`Types`].

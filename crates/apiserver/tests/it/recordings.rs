@@ -21,6 +21,14 @@ pub struct Step {
     pub body: Value,
     pub code: u16,
     pub answer: Value,
+    /// The user agent.
+    pub agent: String,
+    #[serde(default)]
+    pub manager: String,
+    #[serde(default)]
+    pub subresource: String,
+    #[serde(default)]
+    pub force: bool,
     #[serde(default)]
     pub validation: String,
     /// What comes after a patch refuses it.
@@ -51,12 +59,21 @@ pub fn sequences(file: &str) -> Vec<Sequence> {
     sequences
 }
 
-/// The types of the kinds that are built in.
-pub fn built_in() -> Types {
+/// The definitions of the kinds that are built in.
+pub fn definitions() -> Map<String, Value> {
     let pairs = lines("definitions.jsonl").into_iter();
-    let definitions: Map<String, Value> =
-        pairs.map(|pair| (pair[0].as_str().unwrap().to_owned(), pair[1].clone())).collect();
-    read_definitions(&definitions, false).unwrap()
+    pairs.map(|pair| (pair[0].as_str().unwrap().to_owned(), pair[1].clone())).collect()
+}
+
+/// Their types.
+pub fn built_in() -> Types {
+    read_definitions(&definitions(), false).unwrap()
+}
+
+/// What records are made from.
+pub fn yaml(file: &str) -> Vec<Value> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings").join(file);
+    serde_saphyr::from_str(&fs_err::read_to_string(path).unwrap()).unwrap()
 }
 
 impl Step {
@@ -102,7 +119,8 @@ pub fn with_defaults(object: &Value, server: &Value) -> Value {
         (Value::Array(object), Value::Array(server)) if object.len() == server.len() => {
             object.iter().zip(server).map(|(object, server)| with_defaults(object, server)).collect()
         }
-        // What is empty is not written.
+        // A null is as good as nothing, where there is a default.
+        (Value::Null, default) => default.clone(),
         (other, _) => other.clone(),
     }
 }
