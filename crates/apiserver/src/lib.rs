@@ -2,8 +2,8 @@
 //!
 //! From the bottom up: [`storage`], where objects are kept with revisions, compared and swapped, listed as
 //! they were, and watched without a gap; [`validation`], which says what is wrong with an object;
-//! [`patch`], which changes it as a client says; [`apply`], which does so by who owns which field; [`schema`], which knows its shape; [`resource`], which
-//! describes a kind of objects; [`decode`] and [`options`], which read requests;
+//! [`patch`], which changes it as a client says; [`apply`], which does so by who owns which field;
+//! [`schema`], which knows its shape; [`resource`], which describes a kind of objects; [`decode`] and [`options`], which read requests;
 //! [`engine`], the verbs; [`answer`], which writes answers; [`service`], which is all of it as a function from
 //! request to response; and [`listen`], which puts that behind HTTPS.
 
