@@ -79,10 +79,9 @@ fn replay(sequence: &Sequence, types: &Types) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut live: Option<Value> = None;
     for (number, step) in sequence.steps.iter().enumerate() {
-        if !step.later && !step.foreign && (step.done() || step.verb == "apply") {
-            if let Err(why) = check(step, live.as_ref(), &in_step(number), types) {
-                wrong.push(format!("{}, step {}: {}: {why}", sequence.name, number + 1, step.body));
-            }
+        let ours = !step.later && !step.foreign && (step.done() || step.verb == "apply");
+        if ours && let Err(why) = check(step, live.as_ref(), &in_step(number), types) {
+            wrong.push(format!("{}, step {}: {}: {why}", sequence.name, number + 1, step.body));
         }
         if step.done() {
             live = Some(step.answer.clone());
@@ -146,7 +145,7 @@ fn check(step: &Step, live: Option<&Value>, now: &str, types: &Types) -> Result<
         fields.update(&before, &new, &manager, now)
     };
     let managed = |object: &Value| object["metadata"]["managedFields"].clone();
-    if step.subresource != "status" && step.kind == "Widget" || step.subresource == "status" {
+    if step.kind == "Widget" || step.subresource == "status" {
         // What the request does not reach is put back.
         for name in ["spec", "status"] {
             let reached = (name == "status") == (step.subresource == "status");
