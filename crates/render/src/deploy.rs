@@ -15,6 +15,7 @@ macro_rules! embedded {
 /// A test compares this list with the folder.
 static EMBEDDED: &[(&str, &str)] = embedded![
     "tree.txt",
+    "host.txt",
     "host/containerd-proxy.conf",
     "host/containerd.service",
     "host/containerd.toml",

@@ -1,0 +1,9 @@
+//! Hosts, and what is laid down on them.
+
+mod cluster;
+mod host;
+mod sshd;
+
+pub use cluster::{FakeJoins, Run, TOKEN, cluster, wanted};
+pub use host::TestHost;
+pub use sshd::Sshd;
