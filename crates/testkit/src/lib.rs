@@ -12,9 +12,11 @@ pub mod fake;
 mod golden;
 pub mod real;
 mod temp_pki;
+mod test_host;
 
 pub use cgi::{fold_cgi, fold_cgi_name};
 pub use client::{Client, Reply, Target};
 pub use fake::{Act, FakeServer, Group, Recorded, Resource};
 pub use golden::golden;
 pub use temp_pki::{Serving, TempPki};
+pub use test_host::TestHost;

@@ -12,8 +12,10 @@ mod up;
 use clap::{Parser, Subcommand};
 
 pub(crate) use cluster::{
-    ClusterArgs, ClusterExplainArgs, ClusterInitArgs, ClusterRenderArgs, ClusterSchemaArgs, ClusterShowArgs,
-    ClusterValidateArgs, ClusterWhat, DocumentAs,
+    ClusterAdoptArgs, ClusterApplyArgs, ClusterArgs, ClusterCertsArgs, ClusterDownArgs, ClusterExplainArgs,
+    ClusterExportArgs, ClusterInitArgs, ClusterKeysWhat, ClusterKubeconfigArgs, ClusterPlanArgs,
+    ClusterRenderArgs, ClusterSchemaArgs, ClusterShowArgs, ClusterTokenArgs, ClusterUnlockArgs,
+    ClusterValidateArgs, ClusterWhat, DocumentAs, ObjectArgs, ReachArgs, TellAs,
 };
 pub(crate) use door::{DoorArgs, PrintAs};
 pub(crate) use example_server::ExampleServerArgs;

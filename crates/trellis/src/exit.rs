@@ -25,6 +25,27 @@ pub(crate) enum Code {
     Conflict = 9,
     /// What was waited for did not come in time; what was asked for is done.
     Waited = 10,
+    /// Of a cluster: something would change, or was not done because nobody said so.
+    Pending,
+    /// Of a cluster: something stands in the way on a host; nothing was changed.
+    Preflight,
+    /// Of a cluster: some of it is done; running it again goes on.
+    Partly,
+    /// Of a cluster: something is not well.
+    Unhealthy,
+}
+
+impl Code {
+    /// The number. Those of a cluster have meanings of their own.
+    fn number(self) -> u8 {
+        match self {
+            Self::Pending => 2,
+            Self::Preflight => 4,
+            Self::Partly => 5,
+            Self::Unhealthy => 6,
+            other => other as u8,
+        }
+    }
 }
 
 /// Why a command ended without success.
@@ -42,6 +63,11 @@ impl Problem {
     /// A problem that `what` describes: the thing, the place and the cause in one sentence.
     pub(crate) fn new(code: Code, what: impl fmt::Display) -> Self {
         Self { code, what: what.to_string(), next: None }
+    }
+
+    /// An exit code that says it all: what there is to say has been printed.
+    pub(crate) fn quiet(code: Code) -> Self {
+        Self::new(code, "")
     }
 
     /// A key, a certificate or a file of the state folder that cannot be used or written.
@@ -95,8 +121,10 @@ impl Problem {
 
     /// Tells it on standard error and gives the exit code.
     pub(crate) fn report(&self) -> ExitCode {
-        eprintln!("trellis: {self}");
-        ExitCode::from(self.code as u8)
+        if !self.what.is_empty() {
+            eprintln!("trellis: {self}");
+        }
+        ExitCode::from(self.code.number())
     }
 }
 
@@ -114,7 +142,7 @@ impl fmt::Display for Problem {
 pub(crate) fn usage(message: &clap::Error) -> ExitCode {
     // A closed pipe (`trellis --help | head -1`) is no failure.
     let _ = message.print();
-    if message.use_stderr() { ExitCode::from(Code::Usage as u8) } else { ExitCode::SUCCESS }
+    if message.use_stderr() { ExitCode::from(Code::Usage.number()) } else { ExitCode::SUCCESS }
 }
 
 /// An error with everything below it, as `a: b: c`; a cause that its parent already quotes is not repeated.
@@ -141,7 +169,7 @@ mod tests {
         let problem =
             Problem::new(Code::Listen, "cannot listen on 127.0.0.1:1: in use").next("choose another");
         assert_eq!(problem.to_string(), "cannot listen on 127.0.0.1:1: in use\n  next: choose another");
-        assert_eq!(problem.code() as u8, 4);
+        assert_eq!(problem.code().number(), 4);
     }
 
     #[test]

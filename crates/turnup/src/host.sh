@@ -49,6 +49,17 @@ observe() {
 # contents PATH LIMIT: the file as base64, cut off after so many bytes.
 contents() { head -c "$2" "$1" 2>/dev/null | base64; }
 
+# certificates PATH: the certificates of a file, without the key that may stand beside them.
+certificates() {
+  inside=''
+  while read -r line; do
+    case $line in *'BEGIN CERTIFICATE'*) inside=1 ;; esac
+    [ -z "$inside" ] || printf '%s\n' "$line"
+    case $line in *'END CERTIFICATE'*) inside='' ;; esac
+  done 2>/dev/null <"$1"
+  :
+}
+
 # units NAME...: "unit NAME ENABLED ACTIVE".
 units() {
   for unit do
@@ -67,14 +78,21 @@ locked() {
   read -r id owner <"$home/lock/owner" && echo "lock $id $owner $((now - since))"
 }
 
-# lock ID OWNER: from now on this one works here. The folder is made by one alone.
+# lock ID OWNER: from now on this one works here. The folder is made by one alone. Where the same one was here before
+# and its connection broke, what it had asked for last is waited for.
 lock() {
   try mkdir -p "$home" || return 1
   if ! mkdir "$home/lock" 2>/dev/null; then
-    read -r id owner 2>/dev/null <"$home/lock/owner" || id=$1
+    former='' id=''
+    { read -r id owner && read -r former; } 2>/dev/null <"$home/lock/owner" || id=${id:-$1}
     [ "$id" = "$1" ] || { why="locked $id $owner"; return 1; }
+    left=150
+    while [ -n "$former" ] && [ "$former" != $$ ] && [ "$left" -gt 0 ] && kill -0 "$former" 2>/dev/null; do
+      left=$((left - 1))
+      sleep 0.2
+    done
   fi
-  echo "$1 $2" >"$home/lock/owner" || { why='cannot write the lock'; return 1; }
+  printf '%s %s\n%s\n' "$1" "$2" $$ >"$home/lock/owner" || { why='cannot write the lock'; return 1; }
 }
 
 # unlock: nobody works here.
@@ -176,6 +194,16 @@ forget() { try rm -rf "$home"; }
 # systemd ACTION [UNIT]
 systemd() { try timeout 120 systemctl "$@"; }
 
+# halt UNIT: stopped and disabled, if there is such a unit at all.
+halt() {
+  systemctl cat "$1" >/dev/null 2>&1 </dev/null || return 0
+  systemd stop "$1" && systemd disable "$1"
+}
+
+# nudge UNIT: a unit of the system reads its files again. One that complains about a line has done the others; what the
+# kernel lacks is a finding of its own.
+nudge() { systemd restart "$1" || :; }
+
 # wait PATH SECONDS: until the file is there.
 await() {
   left=$(($2 * 5))
@@ -256,6 +284,7 @@ resolvers() {
 # The link that has the address, and the size of its packets. The table of local routes is the same everywhere.
 links() {
   ip -o -4 addr show 2>/dev/null | while read -r _ link _ with _; do
+    link=${link%%@*}
     [ "${with%/*}" != "$1" ] || { word "/sys/class/net/$link/mtu"; echo "link $link ${value:-1500}"; }
   done
 }
@@ -306,10 +335,12 @@ latency() {
   while [ ! -d "$at" ] && [ -n "$at" ]; do at=${at%/*}; done
   probe=${at:-/}/.trellis-probe
   from=$(date +%s%N)
-  dd if=/dev/zero of="$probe" bs=2048 count=50 oflag=dsync 2>/dev/null || { why='no room'; return 1; }
-  to=$(date +%s%N)
+  # Where it cannot be tried out there is a finding less; a full disk is found by its free space.
+  if dd if=/dev/zero of="$probe" bs=2048 count=50 oflag=dsync 2>/dev/null; then
+    to=$(date +%s%N)
+    echo "latency $(((to - from) / 50000))"
+  fi
   rm -f "$probe"
-  echo "latency $(((to - from) / 50000))"
 }
 
 # reach ADDRESS BYTES: whether a packet of that size arrives there.
@@ -336,9 +367,9 @@ while IFS=' ' read -r verb arguments; do
   # shellcheck disable=SC2086
   set -- $arguments
   case $verb in
-    observe | contents | units | recorded | locked | facts | reach | journal | latency)
+    observe | contents | certificates | units | recorded | locked | facts | reach | journal | latency)
       "$verb" "$@" && echo '. ok' || echo ". fail $why" ;;
-    lock | unlock | folder | mode | stage | commit | save | restore | remove | empty | clear | link | table | pods | forget | systemd | await)
+    lock | unlock | folder | mode | stage | commit | save | restore | remove | empty | clear | link | table | pods | forget | systemd | halt | nudge | await)
       "$verb" "$@" || { printf '. fail %s\n' "$(printf %s "$why" | tr '\n' ' ' | head -c 2000)"; exit 1; }
       echo '. ok' ;;
     bye) exit 0 ;;

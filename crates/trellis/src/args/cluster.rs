@@ -1,8 +1,16 @@
 //! `trellis cluster`.
 
+mod hosts;
+
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+
+pub(crate) use hosts::{
+    ClusterAdoptArgs, ClusterApplyArgs, ClusterCertsArgs, ClusterDownArgs, ClusterExportArgs,
+    ClusterKeysArgs, ClusterKeysWhat, ClusterKubeconfigArgs, ClusterPlanArgs, ClusterTokenArgs,
+    ClusterUnlockArgs, ObjectArgs, ReachArgs, TellAs,
+};
 
 /// Turn up a cluster from one object.
 #[derive(Args, Debug)]
@@ -10,7 +18,8 @@ use clap::{Args, Subcommand, ValueEnum};
     trellis cluster init --name demo --host cp1=10.0.0.1 --host n1=10.0.0.2 --output cluster.yaml\n  \
     trellis cluster validate cluster.yaml\n  \
     trellis cluster show cluster.yaml --resolved\n  \
-    trellis cluster render cluster.yaml -o tree\n\n\
+    trellis cluster plan cluster.yaml\n  \
+    trellis cluster apply cluster.yaml\n\n\
     Hosts stand in the object, or in an inventory.json beside it.")]
 pub(crate) struct ClusterArgs {
     /// What to do.
@@ -33,6 +42,24 @@ pub(crate) enum ClusterWhat {
     Render(ClusterRenderArgs),
     /// Say where a line of a rendered file comes from, and which fields are behind it
     Explain(ClusterExplainArgs),
+    /// Look at all hosts, and show exactly what would change there
+    Plan(ClusterPlanArgs),
+    /// Do what plan shows: create, change, repair; go on where a run ended
+    Apply(ClusterApplyArgs),
+    /// Remove the cluster from its hosts: exactly what was laid down there
+    Down(ClusterDownArgs),
+    /// Take away the locks of runs that ended elsewhere
+    Unlock(ClusterUnlockArgs),
+    /// Rebuild a lost state folder from the control-plane host
+    Adopt(ClusterAdoptArgs),
+    /// List every certificate in the state folder, with the days it has left
+    Certs(ClusterCertsArgs),
+    /// Work with the keys of the cluster
+    Keys(ClusterKeysArgs),
+    /// Get a kubeconfig of an administrator
+    Kubeconfig(ClusterKubeconfigArgs),
+    /// Make a token with which a host joins by hand
+    Token(ClusterTokenArgs),
 }
 
 /// How to print a document.

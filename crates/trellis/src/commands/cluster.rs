@@ -1,16 +1,24 @@
 //! `trellis cluster`.
 
+mod access;
+mod adopt;
+mod apply;
+mod certs;
+mod down;
 mod explain;
+mod hosts;
 mod init;
+mod joins;
 mod keys;
 mod object;
+mod plan;
 mod render;
 mod show;
 mod validate;
 
-use super::print;
+use super::{Threads, print, runtime};
 use crate::{
-    args::{ClusterArgs, ClusterSchemaArgs, ClusterWhat},
+    args::{ClusterArgs, ClusterKeysWhat, ClusterSchemaArgs, ClusterWhat},
     exit::Outcome,
     output,
 };
@@ -24,6 +32,17 @@ pub(super) fn run(args: ClusterArgs) -> Outcome {
         ClusterWhat::Show(args) => show::run(&args),
         ClusterWhat::Render(args) => render::run(&args),
         ClusterWhat::Explain(args) => explain::run(&args),
+        ClusterWhat::Plan(args) => runtime(Threads::All)?.block_on(plan::run(&args)),
+        ClusterWhat::Apply(args) => runtime(Threads::All)?.block_on(apply::run(&args)),
+        ClusterWhat::Down(args) => runtime(Threads::All)?.block_on(down::run(&args)),
+        ClusterWhat::Unlock(args) => runtime(Threads::All)?.block_on(down::unlock(&args)),
+        ClusterWhat::Adopt(args) => runtime(Threads::One)?.block_on(adopt::run(&args)),
+        ClusterWhat::Certs(args) => runtime(Threads::One)?.block_on(certs::run(&args)),
+        ClusterWhat::Keys(args) => match args.what {
+            ClusterKeysWhat::Export(args) => access::export(&args),
+        },
+        ClusterWhat::Kubeconfig(args) => access::kubeconfig(&args),
+        ClusterWhat::Token(args) => runtime(Threads::One)?.block_on(joins::token(&args)),
     }
 }
 

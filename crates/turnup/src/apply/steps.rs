@@ -61,7 +61,7 @@ pub(super) fn of_plan(plan: &HostPlan, former: &Record) -> Vec<Step> {
         _ => None,
     });
     ask(&mut steps, "set modes", modes.collect());
-    plan.changes.iter().for_each(|change| unit(&mut steps, change));
+    plan.changes.iter().for_each(|change| unit(&mut steps, change, &plan.record));
     steps.push(step("record", Work::Record(Box::new(plan.record.clone()))));
     steps.push(unlock());
     steps
@@ -85,7 +85,7 @@ pub(super) fn of_removal(plan: &HostPlan) -> Vec<Step> {
         }
     }
     ask(&mut steps, "remove", removals(plan));
-    plan.changes.iter().for_each(|change| unit(&mut steps, change));
+    plan.changes.iter().for_each(|change| unit(&mut steps, change, &plan.record));
     steps.push(step("forget", Work::Ask(vec![Request::new("forget", [""; 0])])));
     steps
 }
@@ -101,10 +101,7 @@ fn ask(steps: &mut Vec<Step>, name: &str, requests: Vec<Request>) {
 }
 
 fn stop(steps: &mut Vec<Step>, unit: &str) {
-    let stop = Request::new("systemd", ["stop", unit]);
-    steps.push(step(&format!("stop {unit}"), Work::Unit(stop)));
-    let disable = Request::new("systemd", ["disable", unit]);
-    steps.push(step(&format!("disable {unit}"), Work::Unit(disable)));
+    steps.push(step(&format!("stop {unit}"), Work::Unit(Request::new("halt", [unit]))));
 }
 
 fn removals(plan: &HostPlan) -> Vec<Request> {
@@ -146,11 +143,14 @@ fn put(change: &Change) -> Option<HostPath> {
     }
 }
 
-fn unit(steps: &mut Vec<Step>, change: &Change) {
+fn unit(steps: &mut Vec<Step>, change: &Change, record: &Record) {
     let (name, request) = match change {
         Change::Reload => ("reload systemd".to_owned(), Request::new("systemd", ["daemon-reload"])),
         Change::Enable { unit } => (format!("enable {unit}"), Request::new("systemd", ["enable", unit])),
         Change::Start { unit } => (format!("start {unit}"), Request::new("systemd", ["start", unit])),
+        Change::Restart { unit, .. } if !record.units.contains(unit) => {
+            (format!("restart {unit}"), Request::new("nudge", [unit]))
+        }
         Change::Restart { unit, .. } => {
             (format!("restart {unit}"), Request::new("systemd", ["restart", unit]))
         }

@@ -4,14 +4,14 @@ use std::{collections::BTreeSet, fs};
 
 use turnup::{Change, HostPath, Reason};
 
-use crate::support::{Run, TestHost, wanted};
+use crate::support::{Run, TestHost, options, target, wanted};
 
 const ONE: &str = r#"{"name": "demo", "hosts": [{"name": "cp1", "address": "10.0.0.1"}]}"#;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_file_and_every_mode() {
     let host = TestHost::new();
-    let run = Run::new(TestHost::options(), host.target("n1"), ONE, 0);
+    let run = Run::new(options(), target(&host, "n1"), ONE, 0);
     run.apply().await;
     let laid = host.everything();
     let files: Vec<String> = wanted(&run.resolved, 0, None).files.keys().map(ToString::to_string).collect();
@@ -46,7 +46,7 @@ fn names(change: &Change, expected: &str) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn units_and_folders() {
     let host = TestHost::new();
-    let run = Run::new(TestHost::options(), host.target("n1"), ONE, 0);
+    let run = Run::new(options(), target(&host, "n1"), ONE, 0);
     run.apply().await;
     fs::remove_file(host.path("/run/test-units/kubelet.service.active")).expect("a unit");
     fs::remove_file(host.path("/run/test-units/containerd.service.enabled")).expect("a unit");
@@ -71,7 +71,7 @@ async fn units_and_folders() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_difference_is_shown_and_its_unit_restarted() {
     let host = TestHost::new();
-    let mut run = Run::new(TestHost::options(), host.target("n1"), ONE, 0);
+    let mut run = Run::new(options(), target(&host, "n1"), ONE, 0);
     run.apply().await;
     host.units_changed();
     let text = ONE.replacen(
@@ -107,7 +107,7 @@ async fn what_is_not_ours_is_a_conflict() {
     let (theirs, same) = ("/etc/containerd/config.toml", "/etc/modules-load.d/trellis.conf");
     host.write(theirs, "version = 2\n");
     host.write("/etc/cni/pods.conflist.template/inside", "");
-    let mut run = Run::new(TestHost::options(), host.target("n1"), ONE, 0);
+    let mut run = Run::new(options(), target(&host, "n1"), ONE, 0);
     let modules = wanted(&run.resolved, 0, None);
     let modules = &modules.files[&HostPath::new(same).expect("a path")];
     host.write(same, modules.content.text().expect("text"));
@@ -130,8 +130,8 @@ async fn what_is_not_ours_is_a_conflict() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_of_another_cluster_is_left_alone() {
     let host = TestHost::new();
-    Run::new(TestHost::options(), host.target("n1"), ONE, 0).apply().await;
-    let other = Run::new(TestHost::options(), host.target("n1"), &ONE.replace("demo", "other"), 0);
+    Run::new(options(), target(&host, "n1"), ONE, 0).apply().await;
+    let other = Run::new(options(), target(&host, "n1"), &ONE.replace("demo", "other"), 0);
     let plan = other.plan().await;
     assert!(plan.changes.is_empty());
     assert_eq!(plan.conflicts[0].problem, "the host belongs to the cluster \"demo\"");

@@ -4,7 +4,7 @@ use std::{fs, process::Command};
 
 use turnup::{Ending, Error, Journal};
 
-use crate::support::{Run, Sshd, TestHost};
+use crate::support::{Run, Sshd, TestHost, options, target};
 
 const TWO: &str = r#"{"name": "demo", "hosts": [{"name": "cp1", "address": "10.0.0.1"}, {"name": "n1", "address": "10.0.0.2"}]}"#;
 
@@ -15,12 +15,12 @@ fn without_record(host: &TestHost) -> Vec<String> {
 /// After every step the stream is cut, as it is when this program is killed there.
 async fn check(index: usize) {
     let whole = TestHost::new();
-    let (_, events) = Run::new(TestHost::options(), whole.target("n1"), TWO, index).apply().await;
+    let (_, events) = Run::new(options(), target(&whole, "n1"), TWO, index).apply().await;
     let steps = events.iter().map(|event| event.of).max().expect("steps");
     assert!(steps > 8);
     for step in 1..=steps {
         let host = TestHost::new();
-        let run = Run::new(TestHost::options(), host.target("n1"), TWO, index);
+        let run = Run::new(options(), target(&host, "n1"), TWO, index);
         let (_, _, ending) = run.apply_until(Some(step)).await.unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(ending, Ending::Stopped, "step {step}");
         let journal = run.state.path().join("journal");
@@ -55,7 +55,7 @@ async fn at_every_step_of_a_node() {
 #[tokio::test(flavor = "multi_thread")]
 async fn no_restart_is_forgotten() {
     let host = TestHost::new();
-    let mut run = Run::new(TestHost::options(), host.target("n1"), TWO, 0);
+    let mut run = Run::new(options(), target(&host, "n1"), TWO, 0);
     let (_, events) = run.apply().await;
     assert!(!events.is_empty());
     run.resolved = crate::support::cluster(&TWO.replacen(
@@ -106,7 +106,7 @@ async fn a_connection_that_breaks_in_the_middle() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_is_named_and_nothing_is_half() {
     let host = TestHost::new();
-    let run = Run::new(TestHost::options(), host.target("n1"), TWO, 0);
+    let run = Run::new(options(), target(&host, "n1"), TWO, 0);
     let small = host.path("/etc/kubernetes");
     fs::create_dir_all(&small).expect("a folder");
     let mount = |arguments: &[&str]| {
@@ -128,7 +128,7 @@ async fn a_full_disk_is_named_and_nothing_is_half() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_unit_that_does_not_start_is_named() {
     let host = TestHost::new();
-    let run = Run::new(TestHost::options(), host.target("n1"), TWO, 0);
+    let run = Run::new(options(), target(&host, "n1"), TWO, 0);
     host.write("/etc/fail-systemctl", "");
     let error = run.apply_until(None).await.expect_err("a failure").to_string();
     assert!(error.starts_with("n1: systemd daemon-reload: ") && error.contains("failed."), "{error}");
@@ -141,7 +141,7 @@ async fn a_unit_that_does_not_start_is_named() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_that_is_locked() {
     let host = TestHost::new();
-    let run = Run::new(TestHost::options(), host.target("n1"), TWO, 0);
+    let run = Run::new(options(), target(&host, "n1"), TWO, 0);
     host.write("/var/lib/trellis/lock/owner", "fedcba9876543210 other@there\n");
     let error = run.apply_until(None).await.expect_err("a lock").to_string();
     assert!(error.contains("locked fedcba9876543210 other@there"), "{error}");

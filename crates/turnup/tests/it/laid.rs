@@ -1,6 +1,6 @@
 //! What is planned is laid down, and nothing else; then there is nothing to do.
 
-use crate::support::{FakeJoins, Run, Sshd, TOKEN, TestHost, wanted};
+use crate::support::{FakeJoins, Run, Sshd, TOKEN, TestHost, options, target, wanted};
 use turnup::Joins as _;
 
 const TWO: &str = r#"{"name": "demo", "hosts": [{"name": "cp1", "address": "10.0.0.1"}, {"name": "n1", "address": "10.0.0.2"}]}"#;
@@ -45,7 +45,7 @@ async fn a_node_joins() {
 #[tokio::test(flavor = "multi_thread")]
 async fn units_start_in_order_and_the_token_goes() {
     let host = TestHost::new();
-    let run = Run::new(TestHost::options(), host.target("n1"), TWO, 1);
+    let run = Run::new(options(), target(&host, "n1"), TWO, 1);
     run.apply().await;
     let changed = host.units_changed();
     let expected = [
@@ -74,7 +74,7 @@ async fn no_secret_is_told() {
         1,
     );
     for index in [0, 1] {
-        let run = Run::new(TestHost::options(), host.target("n1"), &text, index);
+        let run = Run::new(options(), target(&host, "n1"), &text, index);
         let (plan, events) = run.apply().await;
         let mut told = vec![plan.to_text(true), format!("{plan:?}{events:?}")];
         told.push(serde_json::to_string(&plan).expect("JSON"));
@@ -92,7 +92,7 @@ async fn no_secret_is_told() {
         host.write("/var/log/systemctl.log", "");
     }
     // A secret that differs is told by its hash.
-    let run = Run::new(TestHost::options(), host.target("n1"), &text, 0);
+    let run = Run::new(options(), target(&host, "n1"), &text, 0);
     run.apply().await;
     let key = "/etc/kubernetes/pki/ca.key";
     host.write(key, "PRIVATE-KEY changed\n");

@@ -5,7 +5,7 @@ use proptest::{
     test_runner::{Config, TestRunner},
 };
 
-use crate::support::{Run, TestHost};
+use crate::support::{Run, TestHost, options, target};
 
 /// How many.
 const OBJECTS: u32 = 200;
@@ -69,7 +69,7 @@ fn are_laid_down_and_then_there_is_nothing_to_do() {
         tried.set(tried.get() + 1);
         runtime.block_on(async {
             let index = (tried.get() % 2) as usize;
-            let run = Run::new(TestHost::options(), hosts[index].target("n1"), &text, index);
+            let run = Run::new(options(), target(&hosts[index], "n1"), &text, index);
             run.apply().await;
             let plan = run.plan().await;
             prop_assert!(plan.is_empty(), "{}\n{text}", plan.to_text(true));
@@ -82,7 +82,7 @@ fn are_laid_down_and_then_there_is_nothing_to_do() {
     runtime.block_on(async {
         for (index, host) in hosts.iter().enumerate() {
             let object = r#"{"name": "random", "hosts": [{"name": "a", "address": "10.0.0.1"}, {"name": "b", "address": "10.0.0.2"}]}"#;
-            Run::new(TestHost::options(), host.target("n1"), object, index).down().await;
+            Run::new(options(), target(host, "n1"), object, index).down().await;
             assert_eq!(host.everything(), TestHost::new().everything());
         }
     });

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{Run, TestHost};
+use crate::support::{Run, TestHost, options, target};
 
 const TWO: &str = r#"{"name": "demo", "hosts": [{"name": "cp1", "address": "10.0.0.1"}, {"name": "n1", "address": "10.0.0.2"}]}"#;
 
@@ -14,7 +14,7 @@ async fn check(index: usize) {
     host.write("/var/lib/kubelet/theirs", "was there before\n");
     host.write("/run/test-units/theirs.service.active", "");
     let before = host.everything();
-    let run = Run::new(TestHost::options(), host.target("n1"), TWO, index);
+    let run = Run::new(options(), target(&host, "n1"), TWO, index);
     run.apply().await;
     // What runs leaves things, and others go on too.
     host.write("/var/lib/etcd/member/snap/db", "data");
@@ -54,7 +54,7 @@ async fn from_a_node() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_record_removes_nothing() {
     let host = TestHost::new();
-    let run = Run::new(TestHost::options(), host.target("n1"), TWO, 0);
+    let run = Run::new(options(), target(&host, "n1"), TWO, 0);
     run.apply().await;
     let record = host.read("/var/lib/trellis/record");
     host.write("/var/lib/trellis/record", &record[..record.len() / 2]);

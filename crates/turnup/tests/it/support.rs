@@ -5,5 +5,6 @@ mod host;
 mod sshd;
 
 pub use cluster::{FakeJoins, Run, TOKEN, cluster, wanted};
-pub use host::TestHost;
+pub use host::{options, target};
 pub use sshd::Sshd;
+pub use testkit::TestHost;

@@ -67,6 +67,34 @@ pub(super) fn ensure(state: &Path, resolved: &Resolved) -> Outcome<StateKeys> {
     Ok(StateKeys { files: maker.files, encryption })
 }
 
+/// The kubeconfig of an administrator; its key is made when it is not there.
+pub(super) fn admin(state: &Path, resolved: &Resolved) -> Outcome<Kubeconfig> {
+    let maker = Maker::new(state.join("pki"), &resolved.decisions)?;
+    let leaf = Leaf::client("kubernetes-admin").organization("system:masters");
+    let user = KubeconfigUser::Certificate(maker.pair("ca", "users/admin", leaf)?);
+    let ca_pem = maker.files.get("ca.crt").cloned().unwrap_or_default();
+    let decided =
+        |name| resolved.decisions.get(name).and_then(cluster_spec::Decision::text).unwrap_or_default();
+    let server = format!("https://{}", decided("api.endpoint"));
+    Ok(Kubeconfig { server, ca_pem, user, context: decided("cluster.name") })
+}
+
+/// Whether the state folder has the keys of a cluster.
+pub(super) fn are_there(state: &Path) -> bool {
+    state.join("pki/ca.crt").exists()
+}
+
+/// Refuses to go on without keys: new ones would be those of another cluster.
+pub(super) fn must_be_there(state: &Path) -> Outcome {
+    if are_there(state) {
+        return Ok(());
+    }
+    let what = format!("{} has no keys of a cluster", state.display());
+    Err(Problem::new(crate::exit::Code::State, what).next(
+        "name the state folder with --state, make the cluster with apply, or fetch its keys with adopt",
+    ))
+}
+
 struct Maker<'a> {
     folder: PathBuf,
     decisions: &'a Decisions,
@@ -87,8 +115,11 @@ impl<'a> Maker<'a> {
             maker.authorities.insert(name, made.map_err(Problem::state)?.0);
             maker.take(&format!("{name}.crt"))?;
         }
-        // The controller manager signs with it; the keys of the other two never leave this machine.
-        maker.take("ca.key")?;
+        // The controller manager signs with the first; all three are kept on the control plane, so that a lost state
+        // folder can be fetched from there.
+        for (name, _) in AUTHORITIES {
+            maker.take(&format!("{name}.key"))?;
+        }
         Ok(maker)
     }
 

@@ -78,13 +78,13 @@ pub(super) fn run(args: &ClusterRenderArgs) -> Outcome {
     ))
 }
 
-fn unfit(error: ::render::Error) -> Problem {
+pub(super) fn unfit(error: ::render::Error) -> Problem {
     Problem::new(Code::Input, format!("the deployment does not fit: {error}"))
         .next("correct the folder given with --deploy, or leave it out")
 }
 
 /// The files of `--deploy`, or those of the program.
-fn deploy(folder: Option<&Path>) -> Outcome<Deploy> {
+pub(super) fn deploy(folder: Option<&Path>) -> Outcome<Deploy> {
     let Some(folder) = folder else { return Ok(Deploy::embedded()) };
     let mut files = Vec::new();
     below(folder, folder, &mut files).map_err(|error| {

@@ -12,7 +12,7 @@ use std::{
 use tempfile::TempDir;
 use turnup::{SshOptions, Target};
 
-use super::TestHost;
+use testkit::TestHost;
 
 /// An sshd with keys of its own, which lets one key in.
 pub struct Sshd {
