@@ -4,9 +4,9 @@
 //! each with its reason. A difference that is not in the list fails, and so does a list entry that no
 //! longer differs.
 
-mod answer;
-mod cases;
-mod differences;
+pub(crate) mod answer;
+pub(crate) mod cases;
+pub(crate) mod differences;
 mod sides;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -6,6 +6,7 @@
 mod clients;
 mod differential;
 mod lab;
+mod library;
 mod recordings;
 mod rows;
 mod soak;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         soak::trials(),
         validation::trials(),
         recordings::trials(),
+        library::trials(),
     ]
     .into_iter()
     .flatten()

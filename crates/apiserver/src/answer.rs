@@ -72,7 +72,7 @@ impl Wish {
     pub fn negotiate(headers: &HeaderMap, request_query: &str) -> Result<Self, Status> {
         let header = accept_header(headers);
         let chosen = accept::parse(&header).choose_clause(&OFFERS);
-        let (place, clause) = chosen.ok_or_else(not_acceptable)?;
+        let (place, clause) = chosen.ok_or_else(|| not_acceptable(&header))?;
         let table = |version| {
             let word = query::first(request_query, "includeObject").unwrap_or_default();
             IncludeObject::parse(&word).map(|include| Shape::Table(version, include)).ok_or_else(|| {
@@ -123,9 +123,19 @@ pub(crate) fn accept_header(headers: &HeaderMap) -> String {
     lines.join(",")
 }
 
-fn not_acceptable() -> Status {
-    const MESSAGE: &str = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/json;stream=watch";
+fn not_acceptable(header: &str) -> Status {
+    // Two judges upstream: one knows encodings only, the other what an answer can be made into.
+    if accept::parse(header).clauses().any(|clause| is_written(&clause)) {
+        return Status::not_acceptable_among(&[JSON, YAML]);
+    }
+    const MESSAGE: &str =
+        "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml";
     Status::failure(406, Reason::NotAcceptable, MESSAGE).with_details(StatusDetails::default())
+}
+
+/// Whether the clause takes JSON or YAML, whatever it wants to see in it.
+fn is_written(clause: &accept::Clause<'_>) -> bool {
+    matches!((clause.kind, clause.subtype), ("*", _) | ("application", "*" | "json" | "yaml"))
 }
 
 /// JSON in this encoding.

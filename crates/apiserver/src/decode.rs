@@ -13,6 +13,8 @@ use crate::{
     validation,
 };
 
+pub(crate) use syntax::in_go_words;
+
 pub use reader::{Document, InvalidDocument, MAX_DEPTH, read_json, read_yaml};
 
 /// Bytes of a request body, as upstream's library allows.
@@ -118,13 +120,42 @@ pub fn object(
 /// # Errors
 /// As [`object`].
 pub fn fitted(definition: &Definition, version: &Version, object: Fields) -> Result<Fields, Status> {
+    let kind = &*definition.names.kind;
+    made_to_fit(definition, version, object).map_err(|error| match error {
+        NotDecoded::Document(error) => cannot_be_handled(kind, &version.name, kind, &error),
+        NotDecoded::Status(status) => *status,
+    })
+}
+
+/// Why JSON that was made here, by a patch, is no object of a resource.
+pub(crate) enum NotDecoded {
+    /// In the words of Go's reader.
+    Document(String),
+    /// It is one, with something wrong in it.
+    Status(Box<Status>),
+}
+
+/// Reads an object that was made here. Its unknown and duplicate fields are among the warnings.
+pub(crate) fn value(definition: &Definition, version: &Version, text: &str) -> Result<Decoded, NotDecoded> {
+    let unreadable = |error: InvalidDocument| NotDecoded::Document(error.in_words());
+    let document = read_json(text.as_bytes(), Some(&version.form)).map_err(unreadable)?;
+    let Value::Object(object) = document.value else {
+        return Err(unreadable(InvalidDocument::not_an_object(&document.value)));
+    };
+    let sent = Sent::read(&object).map_err(unreadable)?;
+    sent.check(definition, version).map_err(|status| NotDecoded::Status(Box::new(status)))?;
+    let object = made_to_fit(definition, version, object)?;
+    Ok(Decoded { object, warnings: document.strict })
+}
+
+fn made_to_fit(definition: &Definition, version: &Version, object: Fields) -> Result<Fields, NotDecoded> {
     let (kind, group) = (&*definition.names.kind, &*definition.group);
     let mut value = Value::Object(object);
     fit(&version.form, &version.name, &mut value).map_err(|misfit| match misfit {
-        Misfit::Type(error) => cannot_be_handled(kind, &version.name, kind, &error),
+        Misfit::Type(error) => NotDecoded::Document(error),
         Misfit::Choice(error) => {
             let name = value_name(&value);
-            validation::invalid(kind, group, &name, &[*error])
+            NotDecoded::Status(Box::new(validation::invalid(kind, group, &name, &[*error])))
         }
     })?;
     if *version.form == Form::any() {
@@ -139,7 +170,7 @@ pub fn fitted(definition: &Definition, version: &Version, object: Fields) -> Res
 }
 
 /// Where any fields are taken, metadata is still metadata.
-fn metadata_alone(definition: &Definition, version: &Version, value: &mut Value) -> Result<(), Status> {
+fn metadata_alone(definition: &Definition, version: &Version, value: &mut Value) -> Result<(), NotDecoded> {
     let Some(metadata) = value.get_mut("metadata") else { return Ok(()) };
     let kind = &*definition.names.kind;
     let form = Form::of_metadata(kind);
@@ -147,7 +178,7 @@ fn metadata_alone(definition: &Definition, version: &Version, value: &mut Value)
     let fitted = fit(&form, &version.name, &mut whole);
     *metadata = whole["metadata"].take();
     match fitted {
-        Err(Misfit::Type(error)) => Err(cannot_be_handled(kind, &version.name, kind, &error)),
+        Err(Misfit::Type(error)) => Err(NotDecoded::Document(error)),
         _ => Ok(()),
     }
 }

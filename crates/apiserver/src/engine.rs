@@ -84,6 +84,11 @@ pub struct Call<'a> {
     pub user: &'a UserInfo,
     /// The field manager.
     pub manager: &'a str,
+    /// Whether the managed fields of what is written are as they are to be, as after an apply.
+    pub tracked: bool,
+    /// Whether what is written is meant for whatever version of the object there is, as a patch is; else an
+    /// update may have to say for which.
+    pub any_version: bool,
 }
 
 /// The verbs on one store.

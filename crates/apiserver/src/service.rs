@@ -7,6 +7,7 @@ mod audit;
 mod body;
 mod health;
 mod metrics;
+mod patch;
 mod paths;
 mod read;
 mod resources;
@@ -19,7 +20,7 @@ mod write;
 use std::{net::SocketAddr, sync::Arc, time::Instant};
 
 use arc_swap::ArcSwap;
-use http::{HeaderValue, Request, Response, request::Parts};
+use http::{HeaderValue, Method, Request, Response, request::Parts};
 use kube_wire::{RequestInfo, Status, UserInfo, query};
 use tokio::sync::watch;
 
@@ -64,6 +65,7 @@ pub struct Builder {
     checks: Vec<Check>,
     audit: Option<Arc<dyn AuditSink>>,
     version: VersionInfo,
+    title: String,
 }
 
 impl Builder {
@@ -124,6 +126,13 @@ impl Builder {
         self
     }
 
+    /// The title of the OpenAPI documents.
+    #[must_use]
+    pub fn title(mut self, title: &str) -> Self {
+        title.clone_into(&mut self.title);
+        self
+    }
+
     /// The service, with its objects in this store.
     ///
     /// # Errors
@@ -161,6 +170,8 @@ impl<'r> Asked<'r> {
             name: &self.info.name,
             user: self.user,
             manager,
+            tracked: false,
+            any_version: false,
         }
     }
 }
@@ -177,6 +188,7 @@ impl Service {
             checks: Vec::new(),
             audit: None,
             version: VersionInfo::default(),
+            title: "API".to_owned(),
         }
     }
 
@@ -310,8 +322,15 @@ impl Service {
 
     async fn resource(&self, asked: &Asked<'_>, body: Incoming, warnings: &mut Vec<String>) -> Outcome {
         let info = asked.info;
+        if asked.head.method == Method::HEAD {
+            return Err(respond::method_not_allowed());
+        }
         if !placed_right(asked) {
-            return Err(respond::no_such_resource());
+            // All namespaces together are a collection, though one that can only be read.
+            return Err(match &*info.verb {
+                "create" | "deletecollection" => respond::method_not_allowed(),
+                _ => respond::no_such_resource(),
+            });
         }
         if !asked.definition().allows(&info.verb) {
             return Err(respond::method_not_allowed());
@@ -321,6 +340,7 @@ impl Service {
             (Subresource::Scale, "update") => self.update_scale(asked, body, warnings).await,
             (_, "get") => self.get(asked).await,
             (_, "update") => self.update(asked, body, warnings).await,
+            (_, "patch") => self.patch(asked, body, warnings).await,
             (Subresource::None, "list") => self.list(asked).await,
             (Subresource::None, "watch") => self.watch(asked).await,
             (Subresource::None, "create") if named_in_path(asked) => Err(respond::method_not_allowed()),

@@ -112,9 +112,11 @@ impl Resource for Widget {
         });
         definition.selectable = vec!["spec.colour".to_owned()];
         definition.unconditional_update = false;
-        definition.items_name_kind = true;
+        definition.unstructured = true;
+        const AGE: &str =
+            "Custom resource definition column (in JSONPath format): .metadata.creationTimestamp";
         let age = Column {
-            definition: TableColumnDefinition::new("Age", "date", ""),
+            definition: TableColumnDefinition::new("Age", "date", AGE),
             cell: Cell::Age("metadata.creationTimestamp".to_owned()),
         };
         let size = Column::new("Size", "integer", "How large.", "spec.size");

@@ -46,8 +46,7 @@ pub struct TableColumnDefinition {
 pub struct TableRow {
     /// One value for each column.
     pub cells: Vec<Value>,
-    /// The object, its metadata, or nothing, as `includeObject` asks.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The object, its metadata, or nothing (`null`), as `includeObject` asks.
     pub object: Option<Value>,
 }
 

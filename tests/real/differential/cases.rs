@@ -1,6 +1,9 @@
 //! The requests, read from YAML.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use serde::Deserialize;
 
@@ -96,7 +99,12 @@ fn get() -> String {
 
 /// All requests, file by file, those of one state together and in the order of the files.
 pub(crate) fn read_cases() -> Vec<Case> {
-    let mut files: Vec<_> = fs_err::read_dir(folder("differential"))
+    read_cases_in(&folder("differential"))
+}
+
+/// All requests of another folder.
+pub(crate) fn read_cases_in(folder: &Path) -> Vec<Case> {
+    let mut files: Vec<_> = fs_err::read_dir(folder)
         .expect("the folder of requests")
         .map(|entry| entry.expect("a file").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))

@@ -1,6 +1,6 @@
 //! The list of what may differ.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::Path};
 
 use serde::Deserialize;
 
@@ -28,7 +28,11 @@ struct Entry {
 impl Differences {
     /// Reads the list; each entry has a reason and its source.
     pub(crate) fn read() -> Self {
-        let path = folder("differential").join("differences.yaml");
+        Self::read_from(&folder("differential").join("differences.yaml"))
+    }
+
+    /// Reads another list.
+    pub(crate) fn read_from(path: &Path) -> Self {
         let text = fs_err::read_to_string(path).expect("the list of differences");
         let value: serde_json::Value = serde_saphyr::from_str(&text).expect("differences.yaml");
         let entries: Vec<Entry> = serde_json::from_value(value).expect("differences.yaml");

@@ -40,7 +40,7 @@ impl Served {
             (definition.api_version(own), definition.api_version(definition.stored_version()));
         let kind = &definition.names.kind;
         let object = Splice::new(kind, &stored, Some(&api_version));
-        let item = Splice::new(kind, &stored, definition.items_name_kind.then_some(&*api_version));
+        let item = Splice::new(kind, &stored, definition.unstructured.then_some(&*api_version));
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         Self { version, api_version, object, item, id, definition }
@@ -127,6 +127,8 @@ impl Served {
                     let object = self.read(&entry.item.value, entry.item.revision)?;
                     items.push(table::metadata_only(version, object));
                 }
+                // As upstream, no objects are no list.
+                let items = if items.is_empty() { Value::Null } else { Value::Array(items) };
                 Ok(bytes(&json!({
                     "kind": "PartialObjectMetadataList",
                     "apiVersion": format!("meta.k8s.io/{version}"),
@@ -144,7 +146,13 @@ impl Served {
         let (kind, version) =
             (Value::from(&*self.definition.names.list_kind), Value::from(&*self.api_version));
         out.put_slice(format!(r#"{{"kind":{kind},"apiVersion":{version},"metadata":"#).as_bytes());
-        out.put_slice(&bytes(metadata));
+        match self.definition.unstructured && metadata.continue_token.is_empty() {
+            true => {
+                let revision = &metadata.resource_version;
+                out.put_slice(format!(r#"{{"continue":"","resourceVersion":"{revision}"}}"#).as_bytes());
+            }
+            false => out.put_slice(&bytes(metadata)),
+        }
         out.put_slice(br#","items":["#);
         for (place, entry) in listed.entries.iter().enumerate() {
             if place > 0 {
@@ -154,7 +162,7 @@ impl Served {
                 && self.item.put(&entry.item.value, entry.item.revision, &mut out);
             if !spliced {
                 let mut object = self.read(&entry.item.value, entry.item.revision)?;
-                if !self.definition.items_name_kind {
+                if !self.definition.unstructured {
                     object.remove("kind");
                     object.remove("apiVersion");
                 }

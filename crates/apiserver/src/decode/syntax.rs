@@ -15,7 +15,7 @@ pub(super) fn type_name(value: &Value) -> &'static str {
 }
 
 /// The error as Go would say it.
-pub(super) fn in_go_words(body: &[u8], error: &serde_json::Error) -> String {
+pub(crate) fn in_go_words(body: &[u8], error: &serde_json::Error) -> String {
     if error.classify() == Category::Eof {
         return "unexpected end of JSON input".to_owned();
     }
@@ -32,7 +32,13 @@ pub(super) fn in_go_words(body: &[u8], error: &serde_json::Error) -> String {
         ("control character", "in string literal"),
     ];
     let context = CONTEXTS.iter().find(|(ours, _)| text.starts_with(ours)).map(|(_, theirs)| *theirs);
-    match (context, character(body, error.line(), error.column())) {
+    let place = (error.line(), error.column());
+    if text.starts_with("expected ident")
+        && let Some(sentence) = literal(body, place)
+    {
+        return sentence;
+    }
+    match (context, character(body, place)) {
         (Some(context), Some(character)) => format!("invalid character {} {context}", quoted(character)),
         _ if text.starts_with("recursion limit") => "exceeded max depth".to_owned(),
         _ => text,
@@ -40,16 +46,31 @@ pub(super) fn in_go_words(body: &[u8], error: &serde_json::Error) -> String {
 }
 
 /// The character at a line and a column, both counted from one; columns count bytes.
-fn character(body: &[u8], line: usize, column: usize) -> Option<char> {
+fn character(body: &[u8], (line, column): (usize, usize)) -> Option<char> {
     let line = body.split(|byte| *byte == b'\n').nth(line.checked_sub(1)?)?;
-    let rest = line.get(column.checked_sub(1)?..)?;
-    String::from_utf8_lossy(&rest[..rest.len().min(4)]).chars().next()
+    // Go shows the byte, whatever character it belongs to.
+    line.get(column.checked_sub(1)?).map(|byte| char::from(*byte))
+}
+
+/// The sentence for a word that begins as `null`, `true` or `false` and goes on otherwise.
+fn literal(body: &[u8], place: (usize, usize)) -> Option<String> {
+    let (line, column) = place;
+    let line = body.split(|byte| *byte == b'\n').nth(line.checked_sub(1)?)?;
+    let before = line.get(..column.checked_sub(1)?)?;
+    let wrong = character(body, place)?;
+    ["null", "true", "false"].into_iter().find_map(|word| {
+        let known = (1..word.len()).rev().find(|len| before.ends_with(&word.as_bytes()[..*len]))?;
+        let expected = char::from(word.as_bytes()[known]);
+        Some(format!("invalid character {} in literal {word} (expecting '{expected}')", quoted(wrong)))
+    })
 }
 
 fn quoted(character: char) -> String {
     match character {
         '\'' => r"'\''".to_owned(),
         '"' => "'\"'".to_owned(),
-        other => format!("'{}'", other.escape_default()),
+        '\n' | '\r' | '\t' | '\\' => format!("'{}'", character.escape_default()),
+        other if other.is_control() => format!("'\\u{:04x}'", u32::from(other)),
+        other => format!("'{other}'"),
     }
 }

@@ -32,7 +32,10 @@ impl Engine {
         let prefix = text(&fields, "metadata.generateName").to_owned();
         let generated = sent.is_empty() && !prefix.is_empty();
         self.check_namespace(call, &sent).await?;
-        crate::managed::on_create(call, &mut fields, &now());
+        call.definition.strategy.set_defaults(&mut fields);
+        if !call.tracked {
+            crate::managed::on_create(call, &mut fields, &now());
+        }
         self.admit(attributes, &mut fields, None).await?;
         let mut attempt = 0;
         loop {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Call, Engine, Selection, storage_failure};
 use crate::{
+    decode::in_go_words,
     options::{ListOptions, VersionMatch, too_large_version},
     storage::{self, Entry, Error, Key, Prefix, Read, Revision},
 };
@@ -64,7 +65,8 @@ impl Token {
             Status::bad_request(format!("invalid continue token: continue key is not valid: {why}"))
         };
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|error| invalid(&error.to_string()))?;
-        let token: Self = serde_json::from_slice(&bytes).map_err(|error| invalid(&error.to_string()))?;
+        let token: Self =
+            serde_json::from_slice(&bytes).map_err(|error| invalid(&in_go_words(&bytes, &error)))?;
         match &*token.v {
             Self::VERSION => Ok(token),
             other => Err(invalid(&format!("server does not recognize this encoded version {other}"))),

@@ -128,7 +128,12 @@ impl Engine {
         place(call, &mut fields)?;
         let now = now();
         part(call.subresource, definition, &mut fields, &old.fields);
-        crate::managed::on_update(call, &mut fields, &old.fields, &now);
+        if call.subresource != Subresource::Status {
+            definition.strategy.set_defaults(&mut fields);
+        }
+        if !call.tracked {
+            crate::managed::on_update(call, &mut fields, &old.fields, &now);
+        }
         let attributes = call.attributes(Operation::Update, call.name, dry_run);
         self.admit(attributes, &mut fields, Some(&old.fields)).await?;
         let meant = meant(call, &fields, &old)?;
@@ -143,7 +148,7 @@ impl Engine {
         if super::lifecycle::is_done(&fields, &old.fields) {
             return self.delete_now(call, key, old.revision, fields, dry_run).await;
         }
-        if dry_run || crate::managed::same(&fields, &old.fields) {
+        if dry_run || crate::managed::same(&mut fields, &old.fields) {
             let fields = if dry_run { fields } else { old.fields };
             return Ok(Some(Stored { fields, revision: old.revision }));
         }
@@ -207,7 +212,7 @@ fn meant(call: &Call<'_>, fields: &Fields, old: &Stored) -> Result<bool, Status>
         }
     };
     if number == 0 {
-        if call.definition.unconditional_update {
+        if call.any_version || call.definition.unconditional_update {
             return Ok(false);
         }
         let field = Path::new("metadata").child("resourceVersion");
@@ -226,14 +231,18 @@ fn part(subresource: Subresource, definition: &Definition, fields: &mut Fields, 
     match subresource {
         Subresource::Status => {
             let status = fields.remove("status");
-            let version = text(fields, "metadata.resourceVersion").to_owned();
+            let sent = fields.get("metadata").and_then(Value::as_object);
+            let taken = ["resourceVersion", "managedFields"]
+                .map(|name| (name, sent.and_then(|metadata| metadata.get(name)).cloned()));
             let mut kept = old.clone();
             put_or_remove(&mut kept, "status", status);
-            if !version.is_empty() {
-                edit_metadata(&mut kept, |metadata| {
-                    metadata.insert("resourceVersion".to_owned(), version.into())
-                });
-            }
+            edit_metadata(&mut kept, |metadata| {
+                for (name, value) in taken {
+                    if let Some(value) = value {
+                        metadata.insert(name.to_owned(), value);
+                    }
+                }
+            });
             *fields = kept;
         }
         _ if definition.status => put_or_remove(fields, "status", old.get("status").cloned()),

@@ -142,6 +142,9 @@ impl ListOptions {
         known.extend(definition.selectable.iter().map(String::as_str));
         match self.fields.fields().find(|field| !known.contains(field)) {
             None => Ok(()),
+            Some(field) if definition.unstructured => {
+                Err(Status::bad_request(format!("field label not supported: {field}")))
+            }
             Some(field) => {
                 let known: Vec<_> = known.iter().map(|name| format!("{name:?}")).collect();
                 Err(Status::bad_request(format!(

@@ -77,7 +77,7 @@ impl WriteOptions {
             return self.field_manager.clone();
         }
         let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
-        agent.split('/').next().unwrap_or_default().chars().take(MAX_MANAGER).collect()
+        crate::apply::manager_from_user_agent(agent)
     }
 }
 

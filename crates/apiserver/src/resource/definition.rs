@@ -1,6 +1,6 @@
 //! A resource as data.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use kube_wire::discovery::v1::group_version;
 use serde_json::json;
@@ -8,6 +8,7 @@ use serde_json::json;
 use super::{Column, Generation, Names, Plain, Scale, Scope, Strategy, Version};
 use crate::{
     form::Form,
+    managed::Ownership,
     validation::names::{NameRule, dns_subdomain, is_dns_label},
 };
 
@@ -48,10 +49,13 @@ pub struct Definition {
     pub create_on_update: bool,
     /// Whether a deletion answers with the object and not with a `Status`.
     pub returns_deleted: bool,
-    /// Whether each item of a list says its kind, as for custom resources.
-    pub items_name_kind: bool,
+    /// Whether answers have the form of custom resources where that differs from the kinds that Kubernetes
+    /// has built in: each item of a list says its kind, and unknown field selectors have another sentence.
+    pub unstructured: bool,
     /// The rules of its objects.
     pub strategy: Arc<dyn Strategy>,
+    /// Made with the first write.
+    ownership: OnceLock<Arc<Ownership>>,
 }
 
 /// A definition that cannot be served.
@@ -97,8 +101,9 @@ impl Definition {
             unconditional_update: true,
             create_on_update: false,
             returns_deleted: false,
-            items_name_kind: false,
+            unstructured: false,
             strategy: Arc::new(Plain),
+            ownership: OnceLock::new(),
         }
     }
 
@@ -129,6 +134,11 @@ impl Definition {
     /// The version in which objects are stored.
     pub fn stored_version(&self) -> &Version {
         &self.versions[self.stored.min(self.versions.len() - 1)]
+    }
+
+    /// What has to be known to keep managed fields. The definition must not change any more.
+    pub(crate) fn ownership(&self) -> Arc<Ownership> {
+        Arc::clone(self.ownership.get_or_init(|| Arc::new(Ownership::new(self))))
     }
 
     /// Refuses what cannot be served.

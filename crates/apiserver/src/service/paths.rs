@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use http::{HeaderValue, Method, Response, StatusCode, header, request::Parts};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header, request::Parts};
 use kube_wire::{
     Encoding, RequestInfo, Status,
     accept::{self, Discovery},
@@ -12,7 +12,10 @@ use kube_wire::{
 };
 
 use super::{Body, Service, body::full, health::Endpoint, respond, respond::Outcome};
-use crate::answer::{accept_header, is_pretty};
+use crate::{
+    answer::{accept_header, is_pretty},
+    discovery::Tagged,
+};
 
 impl Service {
     pub(super) async fn path(&self, head: &Parts, info: &RequestInfo<'_>) -> Outcome {
@@ -31,7 +34,7 @@ impl Service {
             }
             "/metrics" => Ok(self.metrics.answer()),
             path if super::health::is_path(path) => Ok(self.health(path, query)),
-            path if path.starts_with("/openapi/") => self.openapi(head, query, path).await,
+            path if path.starts_with("/openapi/") => self.openapi(head, query, path),
             path if path.starts_with("/api") => self.discovery(head, query, path),
             _ => Ok(respond::no_such_path()),
         }?;
@@ -90,9 +93,9 @@ impl Service {
             (Some(_), other) => v2::CONTENT_TYPE.replace(accept::JSON, other.content_type()).into(),
             (None, other) => other.content_type().into(),
         };
-        headers.extend(HeaderValue::from_str(&kind).ok().map(|kind| (header::CONTENT_TYPE, kind)));
+        set(headers, header::CONTENT_TYPE, &kind);
         if let Some(tag) = tag {
-            headers.extend(HeaderValue::from_str(tag).ok().map(|tag| (header::ETAG, tag)));
+            set(headers, header::ETAG, tag);
             headers.insert(header::VARY, HeaderValue::from_static("Accept"));
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public"));
         }
@@ -107,7 +110,7 @@ impl Service {
     /// All paths that are no resources, in alphabetical order.
     fn paths(&self) -> Vec<String> {
         let mut paths = self.resources.load().discovery.paths();
-        let own = ["/healthz", "/livez", "/metrics", "/readyz", "/version"];
+        let own = ["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"];
         paths.extend(own.map(str::to_owned));
         for endpoint in Endpoint::ALL {
             let checks = super::health::names(endpoint, &self.parts.checks);
@@ -118,9 +121,66 @@ impl Service {
         paths
     }
 
-    async fn openapi(&self, _: &Parts, _: &str, _: &str) -> Outcome {
-        Ok(respond::no_such_path())
+    fn openapi(&self, head: &Parts, query: &str, path: &str) -> Outcome {
+        let resources = self.resources.load();
+        let documents = resources.openapi(&self.parts.title, &self.parts.version.git_version);
+        let accepted = accept_header(&head.headers);
+        if accept::parse(&accepted).choose(&[accept::Offer::plain(accept::JSON)]).is_none() {
+            return Err(Status::not_acceptable_among(&[accept::JSON]));
+        }
+        match path {
+            "/openapi/v2" => Ok(tagged(head, &documents.v2)),
+            "/openapi/v3" => Ok(respond::object(200, documents.index.clone().into(), Encoding::Json)),
+            _ => {
+                let place = path.strip_prefix("/openapi/v3/").unwrap_or_default();
+                let Some(document) = documents.v3.get(place) else { return Ok(respond::no_such_path()) };
+                let hash = document.etag.trim_matches('"');
+                let asked = kube_wire::query::first(query, "hash").filter(|asked| !asked.is_empty());
+                let mut response = match asked.as_deref() {
+                    Some(old) if old != hash => {
+                        return Ok(moved(&format!("{path}?hash={hash}")));
+                    }
+                    _ => tagged(head, document),
+                };
+                if asked.is_some() {
+                    // Under this address nothing else will ever stand.
+                    let forever = HeaderValue::from_static("public, immutable");
+                    response.headers_mut().insert(header::CACHE_CONTROL, forever);
+                }
+                Ok(response)
+            }
+        }
     }
+}
+
+/// A document with its tag, or the word that the client has it.
+fn tagged(head: &Parts, document: &Tagged) -> Response<Body> {
+    let mut response = match unchanged(head, &document.etag) {
+        true => {
+            let mut response = Response::new(full(Bytes::new()));
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+            response
+        }
+        false => respond::object(200, document.json.clone().into(), Encoding::Json),
+    };
+    let headers = response.headers_mut();
+    set(headers, header::ETAG, &document.etag);
+    headers.insert(header::VARY, HeaderValue::from_static("Accept"));
+    response
+}
+
+/// Sets a header, in place of what it was.
+fn set(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        headers.insert(name, value);
+    }
+}
+
+fn moved(to: &str) -> Response<Body> {
+    let mut response = Response::new(full(Bytes::new()));
+    *response.status_mut() = StatusCode::MOVED_PERMANENTLY;
+    set(response.headers_mut(), header::LOCATION, to);
+    response
 }
 
 /// Whether the client has what this tag names.

@@ -1,6 +1,9 @@
 //! Which resource a request is about, and the documents that tell clients what there is.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{Arc, OnceLock},
+};
 
 use kube_wire::{RequestInfo, Status};
 
@@ -8,6 +11,7 @@ use super::respond;
 use crate::{
     answer::Served,
     discovery::Documents,
+    openapi,
     resource::{Definition, InvalidDefinition},
 };
 
@@ -17,6 +21,8 @@ pub(super) struct Resources {
     /// By group, version and plural name.
     served: HashMap<(String, String), HashMap<String, Arc<Served>>>,
     pub(super) discovery: Documents,
+    /// Made for the first who asks: most clients never do, and resources may change often.
+    openapi: OnceLock<openapi::Documents>,
 }
 
 impl Resources {
@@ -37,7 +43,7 @@ impl Resources {
             }
         }
         let discovery = Documents::new(&definitions);
-        Ok(Self { definitions, served, discovery })
+        Ok(Self { definitions, served, discovery, openapi: OnceLock::new() })
     }
 
     pub(super) fn definitions(&self) -> &[Arc<Definition>] {
@@ -50,6 +56,11 @@ impl Resources {
         let names = self.served.get(&key).filter(|_| (info.api_prefix == "api") == info.group.is_empty());
         let found = names.and_then(|names| names.get(&*info.resource));
         found.ok_or_else(respond::no_such_resource)
+    }
+
+    /// The OpenAPI documents.
+    pub(super) fn openapi(&self, title: &str, release: &str) -> &openapi::Documents {
+        self.openapi.get_or_init(|| openapi::Documents::new(&self.definitions, title, release))
     }
 
     /// Whether the version of this request is served.

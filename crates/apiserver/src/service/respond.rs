@@ -70,6 +70,12 @@ pub(super) fn method_not_allowed() -> Status {
     .with_details(StatusDetails::default())
 }
 
+/// 415 for a type that no resource takes for this method.
+pub(super) fn unsupported_media_type() -> Status {
+    Status::failure(415, Reason::UnsupportedMediaType, "415: Unsupported Media Type")
+        .with_details(StatusDetails::default())
+}
+
 /// The id of a request, the client's when it has one.
 pub(super) fn audit_id(headers: &HeaderMap) -> String {
     let own = headers.get("audit-id").and_then(|id| id.to_str().ok());

@@ -1,5 +1,6 @@
 //! The `scale` subresource, as `autoscaling/v1`.
 
+use kube_wire::Status;
 use serde_json::{Map, Value, json};
 
 use super::{Asked, Incoming, Service, respond, respond::Outcome, write::check_name};
@@ -10,6 +11,7 @@ use crate::{
     object::{Stored, edit_metadata, metadata, text},
     options::WriteOptions,
     resource::{Definition, Fields, Scale, at_path},
+    storage::Item,
     validation::{FieldError, Path, invalid},
 };
 
@@ -20,8 +22,8 @@ impl Service {
     pub(super) async fn get_scale(&self, asked: &Asked<'_>) -> Outcome {
         let wish = Wish::negotiate(&asked.head.headers, asked.query)?;
         let item = self.engine.get(&asked.call("")).await?;
-        let stored = Stored::read(&item).map_err(|error| unreadable(&asked.info.name, &error))?;
-        scale_answer(asked, &stored, wish)
+        let scale = of_item(asked, &item)?;
+        Ok(respond::object(200, serde_json::to_vec(&scale).unwrap_or_default().into(), wish.encoding))
     }
 
     pub(super) async fn update_scale(
@@ -41,7 +43,7 @@ impl Service {
         self.write_scale(asked, &decoded.object, &options, wish, warnings).await
     }
 
-    async fn write_scale(
+    pub(super) async fn write_scale(
         &self,
         asked: &Asked<'_>,
         wanted: &Fields,
@@ -52,9 +54,10 @@ impl Service {
         let Some(paths) = &asked.definition().scale else { return Err(respond::no_such_resource()) };
         let replicas = at_path(wanted, "spec.replicas").and_then(Value::as_i64).unwrap_or_default();
         if replicas < 0 {
-            let field = Path::new("spec").child("replicas");
-            let error = FieldError::invalid(&field, replicas, "must be greater than or equal to 0");
-            return Err(invalid(KIND, "autoscaling", &asked.info.name, &[error]));
+            let field = Path::new(&format!(".{}", paths.spec_replicas));
+            let error = FieldError::invalid(&field, replicas, "should be a non-negative integer");
+            let (kind, group) = (&asked.definition().names.kind, &asked.definition().group);
+            return Err(invalid(kind, group, &asked.info.name, &[error]));
         }
         let version = text(wanted, "metadata.resourceVersion").to_owned();
         let manager = options.manager(&asked.head.headers);
@@ -73,9 +76,18 @@ impl Service {
             may_create: false,
             dry_run: options.dry_run,
         };
-        let updated = self.engine.update(&asked.call(&manager), change, warnings).await?;
+        let mut call = asked.call(&manager);
+        call.any_version = true;
+        let updated = self.engine.update(&call, change, warnings).await?;
         scale_answer(asked, &updated.object, wish)
     }
+}
+
+/// The scale of what lies in the store.
+pub(super) fn of_item(asked: &Asked<'_>, item: &Item) -> Result<Value, Status> {
+    let Some(paths) = &asked.definition().scale else { return Err(respond::no_such_resource()) };
+    let stored = Stored::read(item).map_err(|error| unreadable(&asked.info.name, &error))?;
+    Ok(scale_of(&stored, paths))
 }
 
 fn scale_answer(asked: &Asked<'_>, stored: &Stored, wish: Wish) -> Outcome {

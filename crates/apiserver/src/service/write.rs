@@ -111,6 +111,11 @@ fn decoded(
 /// Name and namespace of what is sent must be those of the URL.
 pub(super) fn check_name(name: &str, namespace: &str, object: &Fields) -> Result<(), Status> {
     let (own, own_namespace) = (text(object, "metadata.name"), text(object, "metadata.namespace"));
+    if !namespace.is_empty() && !own_namespace.is_empty() && own_namespace != namespace {
+        return Err(Status::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ));
+    }
     if own.is_empty() {
         return Err(Status::bad_request(format!(
             "the name of the object ({name} based on URL) was undeterminable: name must be provided"
@@ -119,11 +124,6 @@ pub(super) fn check_name(name: &str, namespace: &str, object: &Fields) -> Result
     if own != name {
         return Err(Status::bad_request(format!(
             "the name of the object ({own}) does not match the name on the URL ({name})"
-        )));
-    }
-    if !namespace.is_empty() && !own_namespace.is_empty() && own_namespace != namespace {
-        return Err(Status::bad_request(format!(
-            "the namespace of the object ({own_namespace}) does not match the namespace on the request ({namespace})"
         )));
     }
     Ok(())

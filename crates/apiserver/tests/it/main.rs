@@ -7,6 +7,7 @@ mod conformance;
 mod crash;
 mod damage;
 mod disk;
+mod example;
 mod full_disk;
 mod kill;
 #[path = "../kinds.rs"]
@@ -16,3 +17,4 @@ mod patches;
 mod recordings;
 mod requests;
 mod support;
+mod verbs;

@@ -182,6 +182,11 @@ async fn configmaps() {
 }
 
 #[tokio::test]
+async fn discovery() {
+    check("discovery").await;
+}
+
+#[tokio::test]
 async fn widgets() {
     check("widgets").await;
 }

@@ -132,6 +132,9 @@ fn values(lexer: &mut Lexer<'_>) -> Result<Vec<String>, SelectorError> {
         Token::Open => {}
         other => return Err(unexpected(other, "'('")),
     }
+    if matches!(lexer.peek(), Token::End) {
+        return Err(unexpected(Token::End, "',', ')' or identifier"));
+    }
     let mut values = Vec::new();
     loop {
         values.push(single(lexer)?);

@@ -1,0 +1,161 @@
+//! The same requests to kube-apiserver and to the library `apiserver`, which serves the same kinds.
+//!
+//! Requests are data (`crates/apiserver/tests/requests`), and so is what may differ
+//! (`library/differences.yaml`), each with its reason.
+
+#[path = "../../crates/apiserver/tests/kinds.rs"]
+mod kinds;
+mod server;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::Ipv4Addr,
+    thread,
+    time::{Duration, Instant},
+};
+
+use libtest_mimic::Trial;
+use testkit::{
+    Reply, Target,
+    real::{Core, Http, Protocol, program},
+};
+
+use crate::{
+    differential::{
+        answer::Answer,
+        cases::{Case, read_cases_in},
+        differences::Differences,
+    },
+    rows::{Shared, folder, skipped, trial},
+};
+
+/// How many requests there must be at least.
+const REQUESTS: usize = 120;
+/// How many entries the list of differences may have at most.
+const ENTRIES: usize = 12;
+/// Longer than any answer takes.
+const LIMIT: Duration = Duration::from_secs(60);
+const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let cases = requests();
+    let count = cases.len();
+    let run = Shared::new();
+    let mut trials = vec![trial("library::there are enough requests and few differences", move || {
+        assert!(count >= REQUESTS, "{count} requests");
+        let entries = differences().len();
+        assert!(entries <= ENTRIES, "{entries} entries in differences.yaml");
+        println!("figure: library requests = {count}");
+        println!("figure: library differences = {entries}");
+    })];
+    let missing = ["etcd", "kube-apiserver"].into_iter().find_map(|name| program(name).err());
+    for case in cases {
+        let name = format!("library::{}", case.name);
+        trials.push(match &missing {
+            Some(reason) => skipped(name, reason),
+            None => {
+                let run = run.clone();
+                trial(name, move || run.get(Run::make).check(&case.name))
+            }
+        });
+    }
+    let name = "library::every difference in the list is one";
+    trials.push(match missing {
+        Some(reason) => skipped(name, &reason),
+        None => trial(name, move || run.get(Run::make).check_list()),
+    });
+    trials
+}
+
+fn requests() -> Vec<Case> {
+    read_cases_in(&folder("../crates/apiserver/tests/requests"))
+}
+
+fn differences() -> Differences {
+    Differences::read_from(&folder("library").join("differences.yaml"))
+}
+
+/// All requests to both, once.
+struct Run {
+    /// What differed, by case: field to the two values.
+    found: BTreeMap<String, BTreeMap<String, (String, String)>>,
+}
+
+impl Run {
+    fn make() -> Self {
+        let cases = requests();
+        let core = Core::start(Ipv4Addr::LOCALHOST.into()).unwrap_or_else(|reason| panic!("{reason}"));
+        prepare(&core);
+        let library = server::start(core.pki());
+        let (http, mut found) = (Http::new(), BTreeMap::new());
+        for case in &cases {
+            let upstream = ask(&http, &core.admin(), case);
+            let own = ask(&http, &library.admin(core.pki()), case);
+            found.insert(case.name.clone(), upstream.differs(&own));
+        }
+        Self { found }
+    }
+
+    fn check(&self, case: &str) {
+        let differences = differences();
+        let unexplained: Vec<String> = self.found[case]
+            .iter()
+            .filter(|(field, (_, own))| !differences.allow(case, field, own))
+            .map(|(field, (left, right))| format!("{field}\n  upstream: {left}\n  library:  {right}"))
+            .collect();
+        assert!(unexplained.is_empty(), "differs in\n{}", unexplained.join("\n"));
+    }
+
+    fn check_list(&self) {
+        let (differences, mut used) = (differences(), BTreeSet::new());
+        for (case, fields) in &self.found {
+            for (field, (_, own)) in fields {
+                used.extend(differences.entries_for(case, field, own));
+            }
+        }
+        let idle = differences.others(&used);
+        assert!(idle.is_empty(), "in the list, but nothing differs any more: {}", idle.join("\n"));
+    }
+}
+
+/// Defines the kinds that kube-apiserver does not have, and waits until it serves what is asked for.
+fn prepare(core: &Core) {
+    let text = fs_err::read_to_string(folder("library").join("widgets.yaml")).expect("a definition");
+    let headers = [("content-type".to_owned(), "application/yaml".to_owned())];
+    let (http, target, begun) = (Http::new(), core.admin(), Instant::now());
+    let reply =
+        http.send(&target, Protocol::Http1, ("POST", CRDS), &headers, text, LIMIT).expect("an answer");
+    assert_eq!(reply.status, 201, "{}", reply.text());
+    for path in ["/apis/library.example.com/v1/widgets", "/api/v1/namespaces/default"] {
+        while !http.is_ok(&target, path) {
+            assert!(begun.elapsed() < LIMIT, "{path} is not there");
+            thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+/// Texts in which a server says how far it is: to who asks for the future, and in objects that errors show.
+const REVISIONS: [&str; 2] = [", current: ", r#"resourceVersion\\\":\\\""#];
+
+/// The answer without revisions in its texts.
+fn without_revisions(mut reply: Reply) -> Reply {
+    let mut text = reply.text();
+    for before in REVISIONS {
+        let mut parts = text.split(before);
+        let mut steady = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            steady.push_str(before);
+            steady.push_str("(some)");
+            steady.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()));
+        }
+        text = steady;
+    }
+    reply.body = text.into();
+    reply
+}
+
+fn ask(http: &Http, target: &Target, case: &Case) -> Answer {
+    let request = (case.method.as_str(), case.path.as_str());
+    let reply = http.send(target, Protocol::Http1, request, &case.headers, case.body.clone(), LIMIT);
+    Answer::new(reply.map(without_revisions))
+}
