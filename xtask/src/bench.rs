@@ -33,7 +33,8 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCo
     if arguments.subject != "door" {
         bail!("there is no benchmark {:?}; there is door", arguments.subject);
     }
-    let selection = Selection { names: PEERS.iter().map(|name| (*name).to_owned()).collect(), full: false };
+    let names = PEERS.iter().map(|name| (*name).to_owned()).collect();
+    let selection = Selection { names, full: false, hosts: false };
     for Missing { name, reason } in
         upstream::prepare(workspace, &Components::read(workspace.root())?, &selection)?
     {

@@ -28,13 +28,16 @@ pub(crate) struct Components {
 }
 
 /// Which runs need a component.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Run {
     /// Every run.
+    #[default]
     Suite,
     /// Long runs only.
     Full,
+    /// Whatever sets up clusters on test hosts.
+    Hosts,
 }
 
 /// How a Go component is built.
@@ -116,8 +119,11 @@ pub(crate) struct Debian {
 #[serde(deny_unknown_fields)]
 pub(crate) struct DebianPackage {
     pub(crate) name: String,
-    /// The command that shows that it is there.
+    /// The command, or with slashes the file, that shows that it is there.
     pub(crate) command: String,
+    /// Which runs need it.
+    #[serde(default)]
+    pub(crate) run: Run,
 }
 
 impl Components {

@@ -53,7 +53,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCo
 fn prepare(workspace: &Workspace, full: bool, summary: &mut Summary) -> Result<()> {
     let started = Instant::now();
     let components = Components::read(workspace.root())?;
-    let selection = Selection { names: Vec::new(), full };
+    let selection = Selection { names: Vec::new(), full, hosts: false };
     for Missing { name, reason } in upstream::prepare(workspace, &components, &selection)? {
         // A component that fails to build with everything at hand is a defect; one that this machine
         // cannot have is a reason to leave its tests out.

@@ -25,6 +25,9 @@ pub(crate) struct Arguments {
     /// Also the versions that only long runs need.
     #[arg(long)]
     full: bool,
+    /// Also what clusters on test hosts need.
+    #[arg(long)]
+    hosts: bool,
     /// Lists what there is and where it would be kept, and builds nothing.
     #[arg(long)]
     list: bool,
@@ -48,7 +51,8 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCo
         list(workspace, &components);
         return Ok(ExitCode::SUCCESS);
     }
-    let selection = Selection { names: arguments.names.clone(), full: arguments.full };
+    let selection =
+        Selection { names: arguments.names.clone(), full: arguments.full, hosts: arguments.hosts };
     selection.check(&components)?;
     let missing = prepare(workspace, &components, &selection)?;
     for Missing { name, reason } in &missing {
@@ -63,17 +67,25 @@ pub(crate) struct Selection {
     pub(crate) names: Vec<String>,
     /// Those of long runs too.
     pub(crate) full: bool,
+    /// Those of clusters on test hosts too; whoever names one of these wants it.
+    pub(crate) hosts: bool,
 }
 
 impl Selection {
     fn wants(&self, name: &str, run: Run) -> bool {
-        let named = self.names.is_empty() || self.names.iter().any(|wanted| wanted == name);
-        named && (self.full || run == Run::Suite)
+        let named = self.names.iter().any(|wanted| wanted == name);
+        let in_run = match run {
+            Run::Suite => true,
+            Run::Full => self.full,
+            Run::Hosts => self.hosts || named,
+        };
+        in_run && (named || self.names.is_empty())
     }
 
     fn check(&self, components: &Components) -> Result<()> {
         let mut known: Vec<&str> = components.go.iter().map(|component| component.name.as_str()).collect();
         known.extend(components.pip.iter().map(|component| component.name.as_str()));
+        known.extend(components.debian.packages.iter().map(|package| package.name.as_str()));
         known.extend([components.python.program.as_str(), components.node.program.as_str(), "debian"]);
         match self.names.iter().find(|name| !known.contains(&name.as_str())) {
             Some(name) => bail!("{name} is not in upstream/components.toml; known are {}", known.join(", ")),
@@ -114,8 +126,8 @@ pub(crate) fn prepare(
             Err(error) => missing.push(Missing { name: label, reason: format!("{error:#}") }),
         }
     };
-    if selection.wants("debian", Run::Suite) {
-        for package in &components.debian.packages {
+    for package in &components.debian.packages {
+        if selection.wants("debian", package.run) || selection.wants(&package.name, package.run) {
             attempt(format!("Debian package {}", package.name), &mut || debian::install(workspace, package));
         }
     }

@@ -1,6 +1,6 @@
 //! What comes from Debian: installed when this is Debian and we are root, else left out with a reason.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
@@ -17,7 +17,7 @@ use crate::{
 /// When it is not and cannot be installed.
 pub(crate) fn install(workspace: &Workspace, package: &DebianPackage) -> Result<Built> {
     let entry = |path| Entry { name: package.command.clone(), version: String::new(), path };
-    if let Some(path) = which(&package.command) {
+    if let Some(path) = there(package) {
         return Ok(Built { entry: entry(path), fresh: false });
     }
     if !Path::new("/etc/debian_version").exists() {
@@ -37,9 +37,17 @@ pub(crate) fn install(workspace: &Workspace, package: &DebianPackage) -> Result<
         Step::new("apt-get update", "apt-get").arguments(["-q", "update"]).logged(&log)?;
         apt(package)?.logged(&log)?;
     }
-    match which(&package.command) {
+    match there(package) {
         Some(path) => Ok(Built { entry: entry(path), fresh: true }),
         None => bail!("the package {} did not bring {}", package.name, package.command),
+    }
+}
+
+/// Where the command or file is.
+fn there(package: &DebianPackage) -> Option<PathBuf> {
+    match package.command.starts_with('/') {
+        true => Some(PathBuf::from(&package.command)).filter(|path| path.exists()),
+        false => which(&package.command),
     }
 }
 

@@ -1,0 +1,3 @@
+module trellis/upstream/pause
+
+go 1.26.8
