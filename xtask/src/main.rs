@@ -1,8 +1,9 @@
-//! The project's own commands: `cargo xtask test`, `cargo xtask bench` and `cargo xtask upstream`.
+//! The project's own commands: `cargo xtask test`, `bench`, `upstream` and `images`.
 
 mod bench;
 mod command;
 mod components;
+mod images;
 mod test;
 mod upstream;
 mod workspace;
@@ -29,6 +30,8 @@ enum Task {
     Bench(bench::Arguments),
     /// Builds or installs the real components named in upstream/components.toml; starts nothing.
     Upstream(upstream::Arguments),
+    /// Makes images of the real components, for clusters on test hosts.
+    Images(images::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
         Task::Test(arguments) => test::run(&workspace, &arguments),
         Task::Bench(arguments) => bench::run(&workspace, &arguments),
         Task::Upstream(arguments) => upstream::run(&workspace, &arguments),
+        Task::Images(arguments) => images::run(&workspace, &arguments),
     });
     match outcome {
         Ok(code) => code,

@@ -15,6 +15,7 @@ use crate::{
     components::{Components, Run},
     workspace::Workspace,
 };
+pub(crate) use go::folder;
 use manifest::Manifest;
 
 /// Arguments of `cargo xtask upstream`.
@@ -82,7 +83,7 @@ impl Selection {
         in_run && (named || self.names.is_empty())
     }
 
-    fn check(&self, components: &Components) -> Result<()> {
+    pub(crate) fn check(&self, components: &Components) -> Result<()> {
         let mut known: Vec<&str> = components.go.iter().map(|component| component.name.as_str()).collect();
         known.extend(components.pip.iter().map(|component| component.name.as_str()));
         known.extend(components.debian.packages.iter().map(|package| package.name.as_str()));
