@@ -1,8 +1,9 @@
-//! The project's own commands: `cargo xtask test`, `bench`, `upstream` and `images`.
+//! The project's own commands: `cargo xtask test`, `bench`, `upstream`, `images` and `hosts`.
 
 mod bench;
 mod command;
 mod components;
+mod hosts;
 mod images;
 mod test;
 mod upstream;
@@ -32,6 +33,8 @@ enum Task {
     Upstream(upstream::Arguments),
     /// Makes images of the real components, for clusters on test hosts.
     Images(images::Arguments),
+    /// Boots test hosts on this machine, or takes them away.
+    Hosts(hosts::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
         Task::Bench(arguments) => bench::run(&workspace, &arguments),
         Task::Upstream(arguments) => upstream::run(&workspace, &arguments),
         Task::Images(arguments) => images::run(&workspace, &arguments),
+        Task::Hosts(arguments) => hosts::run(&workspace, &arguments),
     });
     match outcome {
         Ok(code) => code,
