@@ -67,8 +67,18 @@ fn shipped_code_does_not_panic_on_purpose() {
 
 #[test]
 fn arguments_and_output_are_the_binarys() {
-    let libraries =
-        ["kube-wire", "catalog", "cluster-spec", "render", "turnup", "pki", "dial", "registry", "gateway", "apiserver"];
+    let libraries = [
+        "kube-wire",
+        "catalog",
+        "cluster-spec",
+        "render",
+        "turnup",
+        "pki",
+        "dial",
+        "registry",
+        "gateway",
+        "apiserver",
+    ];
     let of_library =
         |path: &String| libraries.iter().any(|name| path.starts_with(&format!("crates/{name}/")));
     for path in sources().into_iter().filter(of_library).filter(|path| !path.ends_with("/tests.rs")) {
