@@ -62,6 +62,7 @@ fn run_unit(workspace: &Workspace, unit: &Unit, binaries: &[Binary], summary: &m
         return Ok(Count { failed: 1, ..Count::default() });
     };
     let suite = Suite {
+        log: "full",
         filter: (!unit.filter.is_empty()).then(|| unit.filter.to_owned()),
         long: unit.long,
         environment: unit

@@ -17,6 +17,8 @@ use crate::{
 /// How a binary is run.
 #[derive(Clone, Debug)]
 pub(crate) struct Suite {
+    /// First word of the log's name: a long run beside an ordinary one has logs of its own.
+    pub(crate) log: &'static str,
     /// Only tests whose name contains this.
     pub(crate) filter: Option<String>,
     /// Only the tests that are marked as long (`#[ignore]`).
@@ -29,7 +31,13 @@ pub(crate) struct Suite {
 
 impl Default for Suite {
     fn default() -> Self {
-        Self { filter: None, long: false, environment: Vec::new(), limit: Duration::from_secs(20 * 60) }
+        Self {
+            log: "test",
+            filter: None,
+            long: false,
+            environment: Vec::new(),
+            limit: Duration::from_secs(20 * 60),
+        }
     }
 }
 
@@ -44,7 +52,7 @@ pub(crate) fn test(
     summary: &mut Summary,
 ) -> Result<Count> {
     let started = Instant::now();
-    let log = workspace.logs().join(format!("test-{}.log", binary.name.replace(' ', "-")));
+    let log = workspace.logs().join(format!("{}-{}.log", suite.log, binary.name.replace(' ', "-")));
     let mut step = Step::new(&binary.name, &binary.path)
         .directory(&binary.directory)
         .environment("CARGO_MANIFEST_DIR", &binary.directory)

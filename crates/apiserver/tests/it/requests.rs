@@ -106,7 +106,7 @@ fn shown(body: &str) -> String {
                         let _ = writeln!(lines, "{value}");
                     }
                     Err(_) => {
-                        let volatile = ["uid:", "creationTimestamp:", "deletionTimestamp:"];
+                        let volatile = ["uid:", "creationTimestamp:", "deletionTimestamp:", "time:"];
                         let name = volatile.iter().find(|name| line.trim_start().starts_with(**name));
                         match name {
                             Some(name) => {
@@ -130,10 +130,10 @@ fn steady(value: &mut Value) {
         Value::Object(fields) => {
             for (name, value) in fields {
                 match name.as_str() {
-                    "uid" | "creationTimestamp" | "deletionTimestamp" if value.is_string() => {
+                    "uid" | "creationTimestamp" | "deletionTimestamp" | "time" if value.is_string() => {
                         *value = "(some)".into();
                     }
-                    "message" => *value = without_uid(value),
+                    "message" => *value = without_times(&without_uid(value)),
                     _ => steady(value),
                 }
             }
@@ -149,6 +149,22 @@ fn without_uid(value: &Value) -> Value {
         |word: &&str| word.len() == 36 && word.matches('-').count() == 4 && !word.starts_with("0000");
     let uid = text.split(|c: char| !c.is_ascii_hexdigit() && c != '-').find(is_uid);
     uid.map_or_else(|| value.clone(), |uid| text.replace(uid, "(uid)").into())
+}
+
+/// A refused object stands in the message, and when it was made stands in the object.
+fn without_times(value: &Value) -> Value {
+    const LENGTH: usize = "2006-01-02T15:04:05Z".len();
+    let is_time = |text: &[u8]| {
+        text.iter().zip(b"dddd-dd-ddTdd:dd:ddZ").all(|(found, wanted)| match wanted {
+            b'd' => found.is_ascii_digit(),
+            _ => found == wanted,
+        })
+    };
+    let mut text = value.as_str().unwrap_or_default().to_owned();
+    while let Some(at) = text.as_bytes().windows(LENGTH).position(is_time) {
+        text.replace_range(at..at + LENGTH, "(time)");
+    }
+    text.into()
 }
 
 async fn check(name: &str) {
