@@ -173,11 +173,11 @@ fn hosts_files_are_rendered_and_rendered_again() {
     ] {
         assert_eq!(find(name).2, mode, "{name}");
     }
-    // A node has nothing that is secret, and the keys of the other two authorities stay here.
+    // A node has nothing that is secret; the control plane has all that `adopt` needs.
     assert!(!first.iter().any(|(name, ..)| name.starts_with("n1/") && name.ends_with(".key")));
-    assert!(
-        !first.iter().any(|(name, ..)| name.ends_with("front-proxy-ca.key") || name.ends_with("etcd/ca.key"))
-    );
+    for name in ["front-proxy-ca.key", "etcd/ca.key"] {
+        assert_eq!(find(&format!("cp1/etc/kubernetes/pki/{name}")).2, 0o600, "{name}");
+    }
     assert_eq!(cluster(folder.path(), &render).code, 0);
     assert_eq!(rendered(&tree), first, "the same again");
     std::fs::write(folder.path().join("cluster.yaml"), GOOD).expect("a file");
