@@ -4,6 +4,7 @@
 //! `UPDATE_GOLDEN=1 cargo test -p tests --test real recordings` writes them anew.
 
 mod definitions;
+mod schemas;
 mod sequences;
 mod server;
 
@@ -19,10 +20,11 @@ use server::Server;
 type Recorder = fn(&Server) -> String;
 
 /// The records, by the name of the file.
-const RECORDS: [(&str, Recorder); 3] = [
+const RECORDS: [(&str, Recorder); 4] = [
     ("definitions.jsonl", definitions::record),
     ("patches.jsonl", |server| sequences::record(server, "patches.yaml")),
     ("apply.jsonl", |server| sequences::record(server, "apply.yaml")),
+    ("schemas.jsonl", schemas::record),
 ];
 
 pub(crate) fn trials() -> Vec<Trial> {

@@ -65,6 +65,11 @@ impl Form {
         Self { root: Kind::Any, named: BTreeMap::new() }
     }
 
+    /// Values of this kind.
+    pub(crate) fn of(root: Kind) -> Self {
+        Self { root, named: BTreeMap::new() }
+    }
+
     /// What the whole object is.
     pub fn root(&self) -> &Kind {
         &self.root

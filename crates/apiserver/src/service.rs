@@ -35,6 +35,7 @@ use crate::{
 pub use audit::{AuditEvent, AuditSink};
 pub use body::{Body, BodyError, Incoming, boxed};
 pub use health::Check;
+pub(crate) use settings::duration;
 pub use settings::{Limits, VersionInfo};
 
 use body::Tracked;

@@ -89,7 +89,7 @@ impl Default for VersionInfo {
 ///
 /// # Errors
 /// With Go's sentence.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let invalid = || format!("time: invalid duration {text:?}");
     let mut rest = text.strip_prefix('+').unwrap_or(text);
     if rest == "0" {

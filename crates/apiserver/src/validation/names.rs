@@ -50,6 +50,19 @@ pub fn is_dns_label(text: &str) -> Vec<String> {
     errors
 }
 
+/// RFC 1035 label, which begins with a letter.
+pub fn is_rfc_1035_label(text: &str) -> Vec<String> {
+    let mut errors = too_long(text, MAX_LABEL);
+    if !label(text) || !text.starts_with(|c: char| c.is_ascii_lowercase()) {
+        errors.push(expected(
+            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+            "[a-z]([-a-z0-9]*[a-z0-9])?",
+            &["my-name", "abc-123"],
+        ));
+    }
+    errors
+}
+
 /// RFC 1123 subdomain.
 pub fn is_dns_subdomain(text: &str) -> Vec<String> {
     let mut errors = too_long(text, MAX_SUBDOMAIN);

@@ -16,5 +16,6 @@ mod model;
 mod patches;
 mod recordings;
 mod requests;
+mod schemas;
 mod support;
 mod verbs;

@@ -39,7 +39,8 @@ pub struct Step {
     pub foreign: bool,
 }
 
-fn lines(file: &str) -> Vec<Value> {
+/// The lines of a record.
+pub fn lines(file: &str) -> Vec<Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings").join(file);
     let text = fs_err::read_to_string(path).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
