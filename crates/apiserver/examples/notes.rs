@@ -124,7 +124,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .title("Notes")
         .resource(Definition::of::<Note>())
         // The door has asked the core already what this user may do.
-        .hooks(Hooks { authorizer: Arc::new(AllowAuthenticated), ..Hooks::default() })
+        .hooks(Hooks::authorized_by(AllowAuthenticated))
         .authenticator(serving.certificates.clone())
         .build(store)?;
 

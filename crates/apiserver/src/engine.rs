@@ -23,7 +23,7 @@ use std::{
 use kube_wire::{Status, UserInfo, object::time};
 
 use crate::{
-    hooks::{Admission, AllowAll, AnyNamespace, Attributes, Authorizer, Namespaces, Operation},
+    hooks::{Admission, AnyNamespace, Attributes, Authorizer, DenyAll, Namespaces, Operation},
     resource::{Definition, Fields, Version},
     storage::{self, Item, Key, Prefix, Revision, Store},
 };
@@ -49,8 +49,16 @@ pub struct Hooks {
 }
 
 impl Default for Hooks {
+    /// Nobody may do anything, nothing is admitted specially, and every namespace is taken to exist.
     fn default() -> Self {
-        let (authorizer, namespaces) = (Arc::new(AllowAll), Arc::new(AnyNamespace));
+        Self::authorized_by(DenyAll)
+    }
+}
+
+impl Hooks {
+    /// As by default, but this authorizer says who may do what.
+    pub fn authorized_by(authorizer: impl Authorizer + 'static) -> Self {
+        let (authorizer, namespaces) = (Arc::new(authorizer), Arc::new(AnyNamespace));
         Self { authorizer, admission: Vec::new(), namespaces }
     }
 }

@@ -32,6 +32,20 @@ pub trait Authorizer: Send + Sync {
     ) -> Later<'a, Result<Decision, String>>;
 }
 
+/// Nobody may do anything: what a server does that names no authorizer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DenyAll;
+
+impl Authorizer for DenyAll {
+    fn authorize<'a>(
+        &'a self,
+        _: &'a UserInfo,
+        _: &'a RequestInfo<'a>,
+    ) -> Later<'a, Result<Decision, String>> {
+        Box::pin(async { Ok(Decision::Deny("this server has no authorizer".to_owned())) })
+    }
+}
+
 /// Everybody may do everything: for tests, and behind a door that has asked already.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AllowAll;

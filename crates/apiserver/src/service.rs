@@ -77,7 +77,7 @@ impl Builder {
         self
     }
 
-    /// Who is asked: authorizer, admission, namespaces. Without it everybody may do everything.
+    /// Who is asked: authorizer, admission, namespaces. Without it nobody may do anything.
     #[must_use]
     pub fn hooks(mut self, hooks: Hooks) -> Self {
         self.hooks = hooks;

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf, sync::Arc};
 
 use apiserver::{
     engine::Hooks,
-    hooks::{Later, NamespaceState, Namespaces},
+    hooks::{AllowAll, Later, NamespaceState, Namespaces},
     service::{Incoming, Service},
     storage::{Embedded, Options},
 };
@@ -57,7 +57,7 @@ impl Namespaces for AllButAbsent {
 
 fn service() -> Service {
     let store = Embedded::in_memory(Options::default()).expect("a store");
-    let hooks = Hooks { namespaces: Arc::new(AllButAbsent), ..Hooks::default() };
+    let hooks = Hooks { namespaces: Arc::new(AllButAbsent), ..Hooks::authorized_by(AllowAll) };
     let mut builder = Service::builder().hooks(hooks);
     for definition in kinds::definitions() {
         builder = builder.resource(definition);

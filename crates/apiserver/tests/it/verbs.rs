@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use apiserver::{
     engine::Hooks,
-    hooks::{Authorizer, Decision, Later},
+    hooks::{AllowAll, Authorizer, Decision, Later},
     resource::{Definition, Resource},
     service::{Incoming, Limits, Service},
     storage::{Embedded, Options, Revision, Store},
@@ -27,7 +27,7 @@ fn store() -> Arc<dyn Store> {
 }
 
 fn service_on(store: Arc<dyn Store>, limits: Limits) -> Service {
-    let builder = Service::builder().limits(limits);
+    let builder = Service::builder().hooks(Hooks::authorized_by(AllowAll)).limits(limits);
     let builder = kinds::definitions().into_iter().fold(builder, |builder, one| builder.resource(one));
     builder.build(store).expect("definitions")
 }
@@ -276,11 +276,43 @@ impl Authorizer for AllBut {
 async fn what_an_update_would_create_must_be_allowed() {
     let mut definition = Definition::of::<kinds::ConfigMap>();
     definition.create_on_update = true;
-    let hooks = Hooks { authorizer: Arc::new(AllBut("create")), ..Hooks::default() };
+    let hooks = Hooks::authorized_by(AllBut("create"));
     let service = Service::builder().hooks(hooks).resource(definition).build(store()).expect("a definition");
     let object = json!({ "metadata": { "name": "a" } });
     let (status, body) = ask(&service, "PUT", &format!("{MAPS}/a"), object).await;
     assert_eq!((status.as_u16(), &body["reason"]), (403, &json!("Forbidden")), "{body}");
+}
+
+/// Every verb, every subresource, every path but health: a test that asks for one more thing need not know
+/// that it is refused.
+#[tokio::test]
+async fn without_an_authorizer_nobody_may_do_anything() {
+    let builder =
+        kinds::definitions().into_iter().fold(Service::builder(), |builder, one| builder.resource(one));
+    let service = builder.build(store()).expect("definitions");
+    let one = format!("{MAPS}/a");
+    let asked = [
+        ("GET", MAPS),
+        ("POST", MAPS),
+        ("DELETE", MAPS),
+        ("GET", &*one),
+        ("PUT", &*one),
+        ("PATCH", &*one),
+        ("DELETE", &*one),
+        ("GET", "/api/v1/configmaps?watch=true"),
+        ("GET", "/apis"),
+        ("GET", "/openapi/v3"),
+        ("GET", "/metrics"),
+        ("GET", "/version"),
+        ("GET", "/unknown"),
+    ];
+    for (method, path) in asked {
+        let (status, body) = ask(&service, method, path, "{}").await;
+        assert_eq!((status.as_u16(), &body["reason"]), (403, &json!("Forbidden")), "{method} {path}: {body}");
+    }
+    for path in ["/healthz", "/livez", "/readyz"] {
+        assert_eq!(open(&service, "GET", path, "").await.status(), 200, "{path}");
+    }
 }
 
 /// A span in seconds.
@@ -319,7 +351,8 @@ async fn versions_are_converted() {
         |own| Minutes { minutes: own.seconds / 60 },
         |stored| Seconds { seconds: stored.minutes * 60 },
     );
-    let service = Service::builder().resource(definition).build(store()).expect("a definition");
+    let hooks = Hooks::authorized_by(AllowAll);
+    let service = Service::builder().hooks(hooks).resource(definition).build(store()).expect("a definition");
     let spans = |version: &str| format!("/apis/spans.example.com/{version}/namespaces/default/spans");
     let object = json!({ "metadata": { "name": "a" }, "seconds": 180 });
     let (status, made) = ask(&service, "POST", &spans("v1"), object).await;
