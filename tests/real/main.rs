@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
 mod clients;
+mod delegation;
 mod differential;
 mod lab;
 mod library;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         validation::trials(),
         recordings::trials(),
         library::trials(),
+        delegation::trials(),
     ]
     .into_iter()
     .flatten()

@@ -5,7 +5,7 @@
 //! [`patch`], which changes it as a client says; [`apply`], which does so by who owns which field;
 //! [`schema`], which knows its shape; [`resource`], which describes a kind of objects; [`decode`] and [`options`], which read requests;
 //! [`engine`], the verbs; [`answer`], which writes answers; [`service`], which is all of it as a function from
-//! request to response; and [`listen`], which puts that behind HTTPS.
+//! request to response; and [`listen`], which puts that behind HTTPS. [`delegate`] asks the core beside it.
 
 #![allow(
     clippy::result_large_err,
@@ -16,6 +16,7 @@ pub mod answer;
 pub mod apply;
 pub mod authn;
 pub mod decode;
+pub mod delegate;
 pub mod discovery;
 pub mod engine;
 pub mod form;

@@ -26,6 +26,7 @@ use tokio::sync::watch;
 
 use crate::{
     authn::Authenticator,
+    delegate::{AccessReviews, Core, CoreNamespaces, TokenReviews},
     engine::{Call, Engine, Hooks, Subresource},
     hooks::Decision,
     resource::{Definition, InvalidDefinition},
@@ -89,6 +90,15 @@ impl Builder {
     pub fn authenticator(mut self, authenticator: impl Authenticator + 'static) -> Self {
         self.authenticators.push(Arc::new(authenticator));
         self
+    }
+
+    /// Asks this core: after the authenticators before it, whose a bearer token is; who may do what; and
+    /// whether a namespace takes new objects. Admission stays as it is.
+    #[must_use]
+    pub fn beside(mut self, core: &Arc<dyn Core>) -> Self {
+        self.hooks.authorizer = Arc::new(AccessReviews::new(Arc::clone(core)));
+        self.hooks.namespaces = Arc::new(CoreNamespaces::new(Arc::clone(core)));
+        self.authenticator(TokenReviews::new(Arc::clone(core)))
     }
 
     /// Whether requests without an identity are let through to the authorizer as `system:anonymous`, as

@@ -336,18 +336,26 @@ fn play(turns: &[Turn], mut look: impl FnMut(&FieldManager<'_>, &Value, &Turn)) 
     });
 }
 
-/// Every scalar and every whole list or map of a configuration is in the object.
+/// Every scalar and every whole list or map of a configuration is in the object; what is empty need not be.
 fn contains(object: &Value, configuration: &Value) -> bool {
     match (object, configuration) {
-        (Value::Object(object), Value::Object(configuration)) => configuration.iter().all(|(name, value)| {
-            value == &json!({})
-                || value == &json!([])
-                || object.get(name).is_some_and(|object| contains(object, value))
-        }),
+        (_, configuration) if configuration == &json!({}) || configuration == &json!([]) => true,
+        (Value::Object(object), Value::Object(configuration)) => configuration
+            .iter()
+            .all(|(name, value)| contains(object.get(name).unwrap_or(&Value::Null), value)),
         (Value::Array(object), Value::Array(configuration)) => {
             configuration.iter().all(|item| object.iter().any(|object| contains(object, item)))
         }
         (object, configuration) => object == configuration,
+    }
+}
+
+fn holds_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(map) => map.values().any(holds_null),
+        Value::Array(items) => items.iter().any(holds_null),
+        _ => false,
     }
 }
 
@@ -362,6 +370,10 @@ proptest! {
                 return;
             }
             assert!(contains(&live["spec"], &turn.spec), "{live}\n{}", turn.spec);
+            // As upstream, what loses its last field is null: applied once more, it is empty.
+            if holds_null(&live["spec"]) {
+                return;
+            }
             let request = Request { manager: turn.manager, force: false, now: "2020-01-01T00:00:00Z" };
             let again = fields.apply(live, &widget(&turn.spec), &request).unwrap();
             assert!(!again.changed, "{}\n{live}", again.object);

@@ -6,6 +6,7 @@ mod applies;
 mod conformance;
 mod crash;
 mod damage;
+mod delegate;
 mod disk;
 mod example;
 mod full_disk;
