@@ -59,6 +59,19 @@ pub(crate) fn trials() -> Vec<Trial> {
             }
         });
     }
+    let name = "library::large answers are compressed alike";
+    trials.push(match &missing {
+        Some(reason) => skipped(name, reason),
+        None => {
+            let run = run.clone();
+            trial(name, move || {
+                let compressed = &run.get(Run::make).compressed;
+                assert_eq!(compressed[0], compressed[1]);
+                let gzipped = compressed[0].iter().filter(|line| line.contains("gzip")).count();
+                assert!(gzipped > 0 && gzipped < compressed[0].len(), "{compressed:?}");
+            })
+        }
+    });
     let name = "library::every difference in the list is one";
     trials.push(match missing {
         Some(reason) => skipped(name, &reason),
@@ -79,6 +92,8 @@ fn differences() -> Differences {
 struct Run {
     /// What differed, by case: field to the two values.
     found: BTreeMap<String, BTreeMap<String, (String, String)>>,
+    /// How objects of several sizes travelled from kube-apiserver and from the library.
+    compressed: [Vec<String>; 2],
 }
 
 impl Run {
@@ -93,7 +108,8 @@ impl Run {
             let own = ask(&http, &library.admin(core.pki()), case);
             found.insert(case.name.clone(), upstream.differs(&own));
         }
-        Self { found }
+        let sides = [&core.admin(), &library.admin(core.pki())];
+        Self { found, compressed: sides.map(|side| compressed(&http, side)) }
     }
 
     fn check(&self, case: &str) {
@@ -132,6 +148,29 @@ fn prepare(core: &Core) {
             thread::sleep(Duration::from_millis(100));
         }
     }
+}
+
+/// Objects around the size from which answers are compressed, asked for in several ways.
+fn compressed(http: &Http, target: &Target) -> Vec<String> {
+    const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+    let send = |method: &str, path: &str, encoding: &str, body: String| {
+        let headers = [("content-type", "application/json"), ("accept-encoding", encoding)];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        http.send(target, Protocol::Http1, (method, path), &headers, body, LIMIT).expect("an answer")
+    };
+    let mut lines = Vec::new();
+    for size in [1000, 100_000, 129_000, 131_072, 200_000] {
+        let name = format!("large-{size}");
+        let body = serde_json::json!({"metadata": {"name": name}, "data": {"a": "x".repeat(size)}});
+        assert_eq!(send("POST", MAPS, "", body.to_string()).status, 201);
+        for encoding in ["", "gzip", "gzip;q=1", "br, gzip", "GZIP"] {
+            let reply = send("GET", &format!("{MAPS}/{name}"), encoding, String::new());
+            let header = |name: &str| reply.header(name).to_owned();
+            let shown = [header("content-encoding"), header("vary"), header("content-type")];
+            lines.push(format!("{size} {encoding:?}: {shown:?}"));
+        }
+    }
+    lines
 }
 
 /// Texts in which a server says how far it is: to who asks for the future, and in objects that errors show.

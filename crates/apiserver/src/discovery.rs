@@ -157,7 +157,11 @@ fn resources(definition: &Definition, version: &Version) -> Vec<APIResource> {
         verbs: definition.verbs.iter().map(|verb| (*verb).to_owned()).collect(),
         short_names: names.short_names.clone(),
         categories: names.categories.clone(),
-        storage_version_hash: storage_version_hash(definition),
+        // Nothing is stored of what is answered.
+        storage_version_hash: match definition.answers {
+            Some(_) => String::new(),
+            None => storage_version_hash(definition),
+        },
         ..APIResource::default()
     };
     let subresource = |name: &str| APIResource {
@@ -174,6 +178,15 @@ fn resources(definition: &Definition, version: &Version) -> Vec<APIResource> {
     if definition.scale.is_some() {
         let (group, version, kind) = ("autoscaling".to_owned(), "v1".to_owned(), "Scale".to_owned());
         all.push(APIResource { group, version, kind, ..subresource("scale") });
+    }
+    for action in &definition.actions {
+        let mut own = APIResource { verbs: vec![action.verb().to_owned()], ..subresource(&action.name) };
+        if let Some(kind) = &action.kind {
+            own.group.clone_from(&kind.group);
+            own.version.clone_from(&kind.stored_version().name);
+            own.kind.clone_from(&kind.names.kind);
+        }
+        all.push(own);
     }
     let _ = version;
     all

@@ -147,7 +147,7 @@ impl Engine {
     }
 
     /// All that change, in their order.
-    async fn admit(
+    pub(crate) async fn admit(
         &self,
         write: Attributes<'_>,
         object: &mut Fields,
@@ -160,7 +160,7 @@ impl Engine {
     }
 
     /// All that judge, in their order.
-    async fn judge(
+    pub(crate) async fn judge(
         &self,
         write: Attributes<'_>,
         object: Option<&Fields>,

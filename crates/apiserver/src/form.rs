@@ -5,14 +5,14 @@
 
 mod check;
 mod metadata;
+mod missing;
 mod of_schema;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::validation::{FieldError, Path};
-
 pub use check::{Misfit, fit};
 pub use metadata::OBJECT_META;
+pub(crate) use missing::misfit;
 
 /// What kind of value stands somewhere.
 #[derive(Clone, Debug, PartialEq)]
@@ -111,9 +111,4 @@ impl Form {
             _ => &Kind::Any,
         }
     }
-}
-
-/// What serde has against an object.
-pub(crate) fn misfit(error: &serde_json::Error) -> Vec<FieldError> {
-    vec![FieldError::invalid(&Path::new("<root>"), serde_json::Value::Null, error.to_string())]
 }

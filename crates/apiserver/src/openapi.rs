@@ -49,6 +49,9 @@ impl Documents {
                 if definition.scale.is_some() {
                     schemas.extend(meta::scale());
                 }
+                for kind in definition.actions.iter().filter_map(|action| action.kind.as_ref()) {
+                    schemas.extend(kind_schemas(kind, kind.stored_version()));
+                }
             }
             let tagged = document(&json!({
                 "openapi": "3.0.0", "info": info, "paths": paths, "components": { "schemas": schemas },

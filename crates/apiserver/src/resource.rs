@@ -3,6 +3,7 @@
 //! A [`Definition`] is dynamic: objects are JSON. [`Definition::of`] makes one from a Rust type; other
 //! sources make the same from data.
 
+mod answers;
 mod convert;
 mod definition;
 mod hooks;
@@ -15,6 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::{form::Form, validation::FieldError};
 
+pub use answers::{Action, Answers, Question};
 pub use definition::{Definition, InvalidDefinition, VERBS};
 pub use hooks::{Conversion, Strategy};
 pub use typed::{Object, Resource};

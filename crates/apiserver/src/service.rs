@@ -3,8 +3,10 @@
 //! The order is fixed: limits, identity, authorization, then the resource or the path; admission is asked
 //! by the engine, between defaults and validation. [`crate::listen`] puts TLS before it.
 
+mod act;
 mod audit;
 mod body;
+mod compress;
 mod health;
 mod metrics;
 mod patch;
@@ -240,7 +242,8 @@ impl Service {
             Ok(info) => self.within_limits(&head, info, body, &mut user, &mut warnings).await,
             Err(error) => Err(Status::bad_request(error.to_string())),
         };
-        let mut response = respond::finish(outcome, &head.headers, path_and_query.1, &warnings);
+        let response = respond::finish(outcome, &head.headers, path_and_query.1, &warnings);
+        let mut response = compress::compressed(response, &head.headers).await;
         if let Ok(id) = HeaderValue::from_str(&audit_id) {
             response.headers_mut().insert("audit-id", id);
         }
@@ -300,6 +303,7 @@ impl Service {
             "" => Subresource::None,
             "status" if served.definition().status => Subresource::Status,
             "scale" if served.definition().scale.is_some() => Subresource::Scale,
+            other if served.definition().action(other).is_some() => Subresource::None,
             _ => return Err(respond::no_such_resource()),
         };
         let query = head.uri.query().unwrap_or_default();
@@ -343,6 +347,9 @@ impl Service {
                 _ => respond::no_such_resource(),
             });
         }
+        if let Some(action) = asked.definition().action(&info.subresource) {
+            return self.act(asked, action, body, warnings).await;
+        }
         if !asked.definition().allows(&info.verb) {
             return Err(respond::method_not_allowed());
         }
@@ -355,7 +362,10 @@ impl Service {
             (Subresource::None, "list") => self.list(asked).await,
             (Subresource::None, "watch") => self.watch(asked).await,
             (Subresource::None, "create") if named_in_path(asked) => Err(respond::method_not_allowed()),
-            (Subresource::None, "create") => self.create(asked, body, warnings).await,
+            (Subresource::None, "create") => match asked.definition().answers.as_deref() {
+                Some(answers) => self.answer(asked, answers, body, warnings).await,
+                None => self.create(asked, body, warnings).await,
+            },
             (Subresource::None, "delete") => self.delete(asked, body).await,
             (Subresource::None, "deletecollection") => self.delete_collection(asked, body).await,
             _ => Err(respond::method_not_allowed()),

@@ -52,6 +52,11 @@ pub(super) fn of(definition: &Definition, version: &Version) -> Map<String, Valu
         let path = format!("{collection}/{{name}}/{subresource}");
         add(&mut paths, path.trim_end_matches('/').to_owned(), one, named);
     }
+    for action in &definition.actions {
+        let method = if action.creates { "post" } else { "put" };
+        let one = resource.operation(action.verb(), &action.name, method, "");
+        add(&mut paths, format!("{collection}/{{name}}/{}", action.name), one.into_iter().collect(), named);
+    }
     paths
 }
 
@@ -81,14 +86,17 @@ impl Resource<'_> {
     /// One operation under its method; none when the resource has no such verb.
     fn operation(&self, verb: &str, subresource: &str, method: &str, scope: &str) -> Option<(String, Value)> {
         let definition = self.definition;
-        if !definition.allows(verb) {
+        let action = definition.action(subresource);
+        if action.is_none() && !definition.allows(verb) {
             return None;
         }
-        let own = reference(&match subresource {
-            "scale" => SCALE.to_owned(),
+        let other = action.and_then(|action| action.kind.as_ref());
+        let own = reference(&match (subresource, other) {
+            (_, Some(kind)) => schema_name(kind, kind.stored_version()),
+            ("scale", None) => SCALE.to_owned(),
             _ => schema_name(definition, self.version),
         });
-        let (action, id) = match verb {
+        let (what, id) = match verb {
             "list" => ("list", "list"),
             "create" => ("post", "create"),
             "deletecollection" => ("deletecollection", "deleteCollection"),
@@ -97,8 +105,10 @@ impl Resource<'_> {
             "delete" => ("delete", "delete"),
             _ => ("get", "read"),
         };
-        let kind = match subresource {
-            "scale" => json!({ "group": "autoscaling", "version": "v1", "kind": "Scale" }),
+        let kind = match (subresource, other) {
+            (_, Some(kind)) => json!({ "group": kind.group, "version": kind.stored_version().name,
+                "kind": kind.names.kind }),
+            ("scale", None) => json!({ "group": "autoscaling", "version": "v1", "kind": "Scale" }),
             _ => json!({ "group": definition.group, "version": self.version.name,
                 "kind": definition.names.kind }),
         };
@@ -119,7 +129,7 @@ impl Resource<'_> {
                 "200": response("OK", &answer),
                 "401": { "description": "Unauthorized" },
             },
-            "x-kubernetes-action": action,
+            "x-kubernetes-action": what,
             "x-kubernetes-group-version-kind": kind,
         });
         if verb == "create" {

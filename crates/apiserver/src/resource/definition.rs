@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use kube_wire::discovery::v1::group_version;
 use serde_json::json;
 
-use super::{Column, Generation, Names, Plain, Scale, Scope, Strategy, Version};
+use super::{Action, Answers, Column, Generation, Names, Plain, Scale, Scope, Strategy, Version};
 use crate::{
     form::Form,
     managed::Ownership,
@@ -54,6 +54,10 @@ pub struct Definition {
     pub unstructured: bool,
     /// The rules of its objects.
     pub strategy: Arc<dyn Strategy>,
+    /// Answers what is created, so that nothing is stored: reviews are such. `create` is the only verb then.
+    pub answers: Option<Arc<dyn Answers>>,
+    /// Subresources that do something.
+    pub actions: Vec<Action>,
     /// Made with the first write.
     ownership: OnceLock<Arc<Ownership>>,
 }
@@ -103,6 +107,8 @@ impl Definition {
             returns_deleted: false,
             unstructured: false,
             strategy: Arc::new(Plain),
+            answers: None,
+            actions: Vec::new(),
             ownership: OnceLock::new(),
         }
     }
@@ -119,6 +125,19 @@ impl Definition {
     /// Whether it knows this verb. Subresources have those of the object.
     pub fn allows(&self, verb: &str) -> bool {
         self.verbs.contains(&verb)
+    }
+
+    /// This definition, whose objects are answered and not stored.
+    #[must_use]
+    pub fn answered_by(mut self, answers: impl Answers + 'static) -> Self {
+        self.verbs = vec!["create"];
+        self.answers = Some(Arc::new(answers));
+        self
+    }
+
+    /// The action of this name.
+    pub fn action(&self, name: &str) -> Option<&Action> {
+        self.actions.iter().find(|action| action.name == name)
     }
 
     /// Whether its objects live in namespaces.
@@ -157,6 +176,19 @@ impl Definition {
         }
         if self.names.kind.is_empty() || self.names.list_kind.is_empty() {
             return Err(problem("it has no kind".to_owned()));
+        }
+        if self.answers.is_some() && self.verbs != ["create"] {
+            return Err(problem("what is answered can only be created".to_owned()));
+        }
+        let wrong = |action: &&Action| {
+            let taken =
+                (action.name == "status" && self.status) || (action.name == "scale" && self.scale.is_some());
+            taken
+                || !is_dns_label(&action.name).is_empty()
+                || self.actions.iter().filter(|other| other.name == action.name).count() > 1
+        };
+        if let Some(action) = self.actions.iter().find(wrong) {
+            return Err(problem(format!("{:?} is no name for an action of it", action.name)));
         }
         let versions = self.versions.iter().enumerate();
         let twice = versions

@@ -84,8 +84,10 @@ impl<R: Resource> Object<R> {
     /// Where it does not fit the type.
     pub fn read(fields: &Fields) -> Result<Self, serde_json::Error> {
         let metadata = fields.get("metadata").cloned().unwrap_or_else(|| Value::Object(Fields::new()));
-        let body = Value::Object(fields.iter().filter(|(name, _)| !is_common(name)).map(own).collect());
-        Ok(Self { metadata: serde_json::from_value(metadata)?, body: serde_json::from_value(body)? })
+        Ok(Self {
+            metadata: serde_json::from_value(metadata)?,
+            body: serde_json::from_value(body_of(fields))?,
+        })
     }
 
     /// Puts what may have changed back.
@@ -159,7 +161,7 @@ impl<R: Resource> Strategy for Typed<R> {
     fn validate(&self, object: &Fields) -> Mistakes {
         match Object::read(object) {
             Ok(object) => R::validate(&object),
-            Err(error) => crate::form::misfit(&error),
+            Err(_) => crate::form::misfit::<R>(&body_of(object)),
         }
     }
 
@@ -198,6 +200,7 @@ impl<R: Resource, S: Resource> Conversion for Converted<R, S> {
 fn converted<A: Resource, B: Resource>(object: Fields, convert: fn(A) -> B) -> Result<Fields, Refusal> {
     let failed =
         |error: serde_json::Error| Box::new(Status::internal(&format!("conversion failed: {error}")));
+    let name = crate::object::text(&object, "metadata.name").to_owned();
     let mut common = Fields::new();
     let mut body = Fields::new();
     for (name, value) in object {
@@ -207,11 +210,20 @@ fn converted<A: Resource, B: Resource>(object: Fields, convert: fn(A) -> B) -> R
             body.insert(name, value)
         };
     }
-    let from: A = serde_json::from_value(Value::Object(body)).map_err(failed)?;
+    let body = Value::Object(body);
+    let from = A::deserialize(&body).map_err(|_| {
+        let errors = crate::form::misfit::<A>(&body);
+        Box::new(crate::validation::invalid(A::KIND, A::GROUP, &name, &errors))
+    })?;
     if let Value::Object(body) = serde_json::to_value(convert(from)).map_err(failed)? {
         common.extend(body.into_iter().filter(|(_, value)| !value.is_null()));
     }
     Ok(common)
+}
+
+/// The object without what all objects have.
+fn body_of(fields: &Fields) -> Value {
+    Value::Object(fields.iter().filter(|(name, _)| !is_common(name)).map(own).collect())
 }
 
 fn is_common(name: &str) -> bool {

@@ -11,7 +11,7 @@ use kube_wire::{
     etag,
 };
 
-use super::{Body, Service, body::full, health::Endpoint, respond, respond::Outcome};
+use super::{Body, Service, body::full, compress, health::Endpoint, respond, respond::Outcome};
 use crate::{
     answer::{accept_header, is_pretty},
     discovery::Tagged,
@@ -34,7 +34,10 @@ impl Service {
             }
             "/metrics" => Ok(self.metrics.answer()),
             path if super::health::is_path(path) => Ok(self.health(path, query)),
-            path if path.starts_with("/openapi/") => self.openapi(head, query, path),
+            // Clients ask for these once, by their tags.
+            path if path.starts_with("/openapi/") => {
+                self.openapi(head, query, path).map(compress::uncompressed)
+            }
             path if path.starts_with("/api") => self.discovery(head, query, path),
             _ => Ok(respond::no_such_path()),
         }?;

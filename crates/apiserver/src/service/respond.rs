@@ -5,7 +5,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use http_body_util::BodyExt as _;
 use kube_wire::{Encoding, Reason, Status, StatusDetails, accept, status::Outcome as Result_};
 
-use super::{Body, body::full};
+use super::{Body, body::full, compress::Whole};
 use crate::answer::{accept_header, encoded, is_pretty};
 
 /// What came of a request.
@@ -24,6 +24,7 @@ pub(super) fn object(code: u16, json: Bytes, encoding: Encoding) -> Response<Bod
     *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let kind = HeaderValue::from_static(encoding.content_type());
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response.extensions_mut().insert(Whole);
     response
 }
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod answers;
 mod applies;
 mod conformance;
 mod crash;
