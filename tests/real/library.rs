@@ -15,9 +15,10 @@ use std::{
 };
 
 use libtest_mimic::Trial;
+use pki::{Kubeconfig, KubeconfigUser};
 use testkit::{
-    Reply, Target,
-    real::{Core, Http, Protocol, program},
+    Reply, Target, TempPki,
+    real::{Core, Http, Kubectl, Protocol, program},
 };
 
 use crate::{
@@ -71,6 +72,11 @@ pub(crate) fn trials() -> Vec<Trial> {
                 assert!(gzipped > 0 && gzipped < compressed[0].len(), "{compressed:?}");
             })
         }
+    });
+    let name = "library::kubectl explains and checks kinds";
+    trials.push(match program("kubectl") {
+        Err(reason) => skipped(name, &reason),
+        Ok(_) => trial(name, explain),
     });
     let name = "library::every difference in the list is one";
     trials.push(match missing {
@@ -147,6 +153,57 @@ fn prepare(core: &Core) {
             assert!(begun.elapsed() < LIMIT, "{path} is not there");
             thread::sleep(Duration::from_millis(100));
         }
+    }
+}
+
+/// What kubectl makes of the OpenAPI documents.
+fn explain() {
+    let pki = TempPki::new();
+    let library = server::start(&pki);
+    let path = pki.dir().join("library.kubeconfig");
+    let kubeconfig = Kubeconfig {
+        server: format!("https://{}", library.address()),
+        ca_pem: pki.server_ca.certificate_pem().to_vec(),
+        user: KubeconfigUser::Certificate(pki.user("admin", &["system:masters"])),
+        context: "library".to_owned(),
+    };
+    kubeconfig.write(&path).expect("a kubeconfig");
+    let kubectl = Kubectl::kubectl(&path).expect("kubectl");
+    let explained: [(&[&str], &[&str]); 4] = [
+        (
+            &["widgets"],
+            &[
+                "KIND:       Widget",
+                "VERSION:    v1",
+                "GROUP:      library.example.com",
+                "spec\t<WidgetSpec>",
+                "metadata\t<ObjectMeta>",
+            ],
+        ),
+        (&["widgets.spec"], &["FIELD: spec <WidgetSpec>", "What is wanted.", "size\t<integer>"]),
+        (&["wg.spec.size"], &["FIELD: size <integer>"]),
+        (
+            &["configmaps", "--recursive"],
+            &["data\t<map[string]string>", "immutable\t<boolean>", "ownerReferences\t<[]OwnerReference>"],
+        ),
+    ];
+    for (what, words) in explained {
+        let text = kubectl.ok(&[&["explain"], what].concat());
+        for word in words {
+            assert!(text.contains(word), "{what:?}: no {word:?} in\n{text}");
+        }
+    }
+    // kubectl checks objects by the same documents, before and while it sends them.
+    let widget = |spec: &str| {
+        let head = "apiVersion: library.example.com/v1\nkind: Widget\nmetadata: {name: explained, namespace: default}\n";
+        format!("{head}spec: {spec}\n").into_bytes()
+    };
+    let good = kubectl.run_with_input(&["apply", "--server-side", "-f", "-"], widget("{size: 3}"));
+    assert_eq!(good.code, 0, "{}", good.stderr);
+    let wrong = [("{sise: 3}", "unknown field \"spec.sise\""), ("{size: many}", "cannot unmarshal")];
+    for (spec, words) in wrong {
+        let refused = kubectl.run_with_input(&["create", "--validate=strict", "-f", "-"], widget(spec));
+        assert!(refused.code != 0 && refused.stderr.contains(words), "{}", refused.stderr);
     }
 }
 

@@ -26,6 +26,11 @@ pub(super) struct Server {
 }
 
 impl Server {
+    /// Where it listens.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// A connection as a member of `system:masters`.
     pub(super) fn admin(&self, pki: &TempPki) -> Target {
         Target::tls(self.address, pki.server_ca.certificate_pem())

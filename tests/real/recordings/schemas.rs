@@ -28,8 +28,7 @@ pub(super) fn record(server: &Server) -> String {
             let values = row.values.iter().map(|value| create(server, definition, value));
             kept["values"] = values.collect();
         } else {
-            kept["causes"] = answer.body["details"]["causes"].clone();
-            kept["message"] = answer.body["message"].clone();
+            refusal(&answer.body, &mut kept);
             assert!(row.values.is_empty(), "{}: {}", row.name, answer.body);
         }
         lines.push_str(&line(&kept));
@@ -80,7 +79,20 @@ fn create(server: &Server, definition: &Value, value: &Value) -> Value {
         }
         json!({"sent": object, "code": answer.code, "object": shown})
     } else {
-        let causes = &answer.body["details"]["causes"];
-        json!({"sent": object, "code": answer.code, "causes": causes, "message": answer.body["message"]})
+        let mut kept = json!({"sent": object, "code": answer.code});
+        refusal(&answer.body, &mut kept);
+        kept
+    }
+}
+
+/// Why something is refused. Upstream walks maps: causes come in another order each time, in the message, too.
+fn refusal(answer: &Value, kept: &mut Value) {
+    match answer["details"]["causes"].as_array() {
+        Some(causes) => {
+            let mut causes = causes.clone();
+            causes.sort_by_key(Value::to_string);
+            kept["causes"] = causes.into();
+        }
+        None => kept["message"] = answer["message"].clone(),
     }
 }

@@ -15,8 +15,9 @@ use crate::{
     },
 };
 
-/// As often a change is computed anew because the object has changed meanwhile.
-const ATTEMPTS: usize = 32;
+/// As often a change is computed anew because the object has changed meanwhile. Of those who write the same
+/// object somebody always gets on, and whoever waits too long has a timeout; so this only ends what has neither.
+const ATTEMPTS: usize = 10_000;
 
 /// What an object is to become.
 pub struct Change<'c> {

@@ -29,12 +29,21 @@ pub(super) struct Metrics {
     requests: Mutex<BTreeMap<Labels, Series>>,
 }
 
-type Labels = (String, String, String, String);
+/// Upstream's labels, but for those that always have the same value.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Labels {
+    verb: &'static str,
+    group: String,
+    version: String,
+    resource: String,
+    subresource: String,
+    scope: &'static str,
+}
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Series {
-    /// By status code class; the last is for all others.
-    codes: [u64; 6],
+    /// By status code.
+    codes: BTreeMap<u16, u64>,
     seconds: f64,
     buckets: [u64; BUCKETS.len()],
 }
@@ -94,17 +103,9 @@ impl Metrics {
 
     /// A request has its answer.
     pub(super) fn finished(&self, info: &RequestInfo<'_>, code: StatusCode, begun: Instant) -> Running {
+        // What names nothing that is served may name anything.
         let known = code != StatusCode::NOT_FOUND && info.is_resource;
-        let label = |text: &str| if known { text.to_owned() } else { String::new() };
-        let labels = (
-            label(&info.verb),
-            label(&info.group),
-            label(&info.version),
-            match &*info.subresource {
-                "" => label(&info.resource),
-                sub => label(&format!("{}/{sub}", info.resource)),
-            },
-        );
+        let labels = if known { Labels::of(info) } else { Labels::default() };
         let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         let labels = if requests.len() >= MAX_SERIES && !requests.contains_key(&labels) {
             Labels::default()
@@ -112,7 +113,7 @@ impl Metrics {
             labels
         };
         let series = requests.entry(labels).or_default();
-        series.codes[usize::from(code.as_u16() / 100).min(5)] += 1;
+        *series.codes.entry(code.as_u16()).or_default() += 1;
         // A watch takes as long as its client likes.
         if !info.is_long_running() {
             let seconds = begun.elapsed().as_secs_f64();
@@ -138,16 +139,11 @@ impl Metrics {
             let now = gauge.now.load(Ordering::Relaxed);
             let _ = writeln!(out, "apiserver_current_inflight_requests{{request_kind=\"{kind}\"}} {now}");
         }
-        family(
-            &mut out,
-            "apiserver_request_total",
-            "Requests by verb, resource and class of code.",
-            "counter",
-        );
+        family(&mut out, "apiserver_request_total", "Requests by verb, resource and code.", "counter");
         for (labels, series) in &requests {
-            for (class, count) in series.codes.iter().enumerate().filter(|(_, count)| **count > 0) {
+            for (code, count) in &series.codes {
                 let labels = text_of(labels);
-                let _ = writeln!(out, "apiserver_request_total{{{labels},code=\"{class}xx\"}} {count}");
+                let _ = writeln!(out, "apiserver_request_total{{code=\"{code}\",{labels}}} {count}");
             }
         }
         const DURATION: &str = "apiserver_request_duration_seconds";
@@ -170,13 +166,48 @@ fn family(out: &mut String, name: &str, help: &str, kind: &str) {
     let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
 }
 
-fn text_of((verb, group, version, resource): &Labels) -> String {
-    let label = |text: &str| text.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
-    format!(
-        "verb=\"{}\",group=\"{}\",version=\"{}\",resource=\"{}\"",
-        label(verb),
-        label(group),
-        label(version),
-        label(resource)
-    )
+impl Labels {
+    fn of(info: &RequestInfo<'_>) -> Self {
+        let verb = match &*info.verb {
+            "get" => "GET",
+            "list" => "LIST",
+            "watch" => "WATCH",
+            "create" => "POST",
+            "update" => "PUT",
+            "patch" => "PATCH",
+            "delete" => "DELETE",
+            "deletecollection" => "DELETECOLLECTION",
+            _ => "other",
+        };
+        let scope = match (info.name.is_empty(), info.namespace.is_empty()) {
+            (false, _) => "resource",
+            (true, false) => "namespace",
+            (true, true) => "cluster",
+        };
+        Self {
+            verb,
+            group: info.group.to_string(),
+            version: info.version.to_string(),
+            resource: info.resource.to_string(),
+            subresource: info.subresource.to_string(),
+            scope,
+        }
+    }
+}
+
+fn text_of(labels: &Labels) -> String {
+    let escaped = |text: &str| text.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
+    let Labels { verb, group, version, resource, subresource, scope } = labels;
+    let pairs = [
+        ("component", "apiserver"),
+        ("dry_run", ""),
+        ("group", group),
+        ("resource", resource),
+        ("scope", scope),
+        ("subresource", subresource),
+        ("verb", verb),
+        ("version", version),
+    ];
+    let pairs = pairs.map(|(name, value)| format!("{name}=\"{}\"", escaped(value)));
+    pairs.join(",")
 }

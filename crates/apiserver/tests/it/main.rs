@@ -11,10 +11,12 @@ mod delegate;
 mod disk;
 mod example;
 mod full_disk;
+mod hostile;
 mod kill;
 #[path = "../kinds.rs"]
 mod kinds;
 mod model;
+mod operations;
 mod patches;
 mod recordings;
 mod requests;
