@@ -4,6 +4,7 @@
 //! `UPDATE_GOLDEN=1 cargo test -p tests --test real recordings` writes them anew.
 
 mod definitions;
+mod policy;
 mod schemas;
 mod sequences;
 mod server;
@@ -20,18 +21,20 @@ use server::Server;
 type Recorder = fn(&Server) -> String;
 
 /// The records, by the name of the file.
-const RECORDS: [(&str, Recorder); 4] = [
+const RECORDS: [(&str, Recorder); 6] = [
     ("definitions.jsonl", definitions::record),
     ("patches.jsonl", |server| sequences::record(server, "patches.yaml")),
     ("apply.jsonl", |server| sequences::record(server, "apply.yaml")),
     ("schemas.jsonl", schemas::record),
+    ("../../../core-server/data/policy.jsonl", policy::defaults),
+    ("../../../core-server/tests/recordings/rbac.jsonl", policy::record),
 ];
 
 pub(crate) fn trials() -> Vec<Trial> {
     let missing = ["etcd", "kube-apiserver"].into_iter().find_map(|name| program(name).err());
     let server = Shared::new();
     let trials = RECORDS.iter().map(|(file, recorder)| {
-        let name = format!("recordings::{file}");
+        let name = format!("recordings::{}", file.trim_start_matches("../"));
         let server = server.clone();
         match &missing {
             Some(reason) => skipped(name, reason),

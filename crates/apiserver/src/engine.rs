@@ -205,6 +205,7 @@ impl<'a> Call<'a> {
             name,
             user: self.user,
             dry_run,
+            any_version: self.any_version,
         }
     }
 }

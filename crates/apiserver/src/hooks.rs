@@ -104,6 +104,8 @@ pub struct Attributes<'a> {
     pub user: &'a UserInfo,
     /// Whether nothing will be kept.
     pub dry_run: bool,
+    /// Whether it is meant for whatever version of the object there is, as a patch is that names none.
+    pub any_version: bool,
 }
 
 /// Changes or refuses writes. Of several, all change in their order, then the object is validated, then

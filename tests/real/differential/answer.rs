@@ -137,7 +137,11 @@ fn steady(value: Value) -> Value {
             .map(|(name, value)| {
                 let volatile =
                     VOLATILE_FIELDS.contains(&name.as_str()) && (value.is_string() || value.is_null());
-                let value = if volatile { Value::from("(some)") } else { steady(value) };
+                let mut value = if volatile { Value::from("(some)") } else { steady(value) };
+                // They stand in the order of their times, which a second may divide or not.
+                if let ("managedFields", Some(entries)) = (&*name, value.as_array_mut()) {
+                    entries.sort_by_key(|entry| format!("{} {}", entry["manager"], entry["subresource"]));
+                }
                 (name, value)
             })
             .collect(),

@@ -14,8 +14,7 @@ use testkit::{
 
 /// A core with the custom resources that the rows use.
 pub(super) struct Server {
-    /// Held, so that it lives.
-    _core: Core,
+    core: Core,
     admin: Target,
     http: Http,
 }
@@ -64,7 +63,7 @@ impl Resource {
 impl Server {
     pub(super) fn start() -> Self {
         let core = Core::start(Ipv4Addr::LOCALHOST.into()).unwrap_or_else(|reason| panic!("{reason}"));
-        let server = Self { admin: core.admin(), _core: core, http: Http::new() };
+        let server = Self { admin: core.admin(), core, http: Http::new() };
         let definitions: Vec<Value> = super::rows("resources.yaml");
         for definition in &definitions {
             server.define(definition);
@@ -98,6 +97,22 @@ impl Server {
 
     pub(super) fn send(&self, method: &str, path: &str, media_type: &str, body: &Value) -> Answer {
         self.send_as("recorder/1.0 (test)", method, path, media_type, body)
+    }
+
+    /// As a user with a certificate, and these groups.
+    pub(super) fn send_as_user(
+        &self,
+        (user, groups): (&str, &[&str]),
+        method: &str,
+        path: &str,
+        body: &Value,
+    ) -> Answer {
+        let headers = [("content-type".to_owned(), "application/json".to_owned())];
+        let (target, limit) = (self.core.user(user, groups), Duration::from_secs(30));
+        let reply =
+            self.http.send(&target, Protocol::Http1, (method, path), &headers, body.to_string(), limit);
+        let reply = reply.unwrap_or_else(|reason| panic!("{method} {path}: {reason}"));
+        Answer { code: reply.status.as_u16(), body: reply.json() }
     }
 
     pub(super) fn send_as(

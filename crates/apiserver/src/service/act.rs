@@ -73,6 +73,7 @@ impl Service {
             name: &asked.info.name,
             user: asked.user,
             dry_run: options.dry_run,
+            any_version: false,
         };
         kind.strategy.set_defaults(&mut object);
         self.engine.admit(write, &mut object, None).await?;

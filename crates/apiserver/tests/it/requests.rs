@@ -134,6 +134,15 @@ fn steady(value: &mut Value) {
                         *value = "(some)".into();
                     }
                     "message" => *value = without_times(&without_uid(value)),
+                    // They stand in the order of their times, which a second may divide or not.
+                    "managedFields" => {
+                        steady(value);
+                        if let Some(entries) = value.as_array_mut() {
+                            entries.sort_by_key(|entry| {
+                                format!("{} {}", entry["manager"], entry["subresource"])
+                            });
+                        }
+                    }
                     _ => steady(value),
                 }
             }
